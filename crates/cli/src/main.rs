@@ -1,0 +1,2 @@
+//! The `everstep` command.
+fn main() {}

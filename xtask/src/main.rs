@@ -1,0 +1,37 @@
+//! `cargo xtask`: the project's own habits, as programs.
+
+mod jsonata;
+mod jsonpath;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own habits, as programs")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Compare paths with what Jayway JsonPath answers
+    Jsonpath {
+        /// A file with a document and cases
+        file: PathBuf,
+    },
+    /// Run the official JSONata test-suite
+    Jsonata {
+        /// A directory with datasets/ and groups/
+        directory: PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Arguments::parse().task {
+        Task::Jsonpath { file } => jsonpath::run(&file),
+        Task::Jsonata { directory } => jsonata::run(&directory),
+    }
+}
