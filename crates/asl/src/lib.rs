@@ -1,1 +1,4 @@
 //! Amazon States Language definitions.
+
+pub mod document;
+pub mod source;

@@ -1,0 +1,374 @@
+//! YAML 1.2 with places, by the events of `saphyr-parser`.
+//!
+//! Only what has a JSON value is accepted: one document, string keys, the core schema's plain
+//! scalars. Anchors and aliases work; what they expand to is bounded.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span as Marks, Tag};
+use serde_json::Number;
+
+use super::json::{number, too_deep};
+use super::{Content, DEPTH_MAX, DocumentError, Member, Node};
+use crate::source::Span;
+
+/// Aliases multiply: this many nodes are a definition of the service's maximal size many times over.
+const NODES_MAX: usize = 1_000_000;
+
+pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
+    let mut reader = Reader {
+        events: Parser::new_from_str(text),
+        offsets: Offsets::new(text),
+        anchors: HashMap::new(),
+        nodes: 0,
+    };
+    reader.document()
+}
+
+struct Reader<'t> {
+    events: Parser<'t, saphyr_parser::StrInput<'t>>,
+    offsets: Offsets<'t>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn document(&mut self) -> Result<Node, DocumentError> {
+        loop {
+            match self.next()? {
+                (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
+                (Event::StreamEnd | Event::DocumentEnd, span) => {
+                    return Err(error(span, "the text is empty"));
+                }
+                (event, span) => {
+                    let node = self.node(event, span, 0)?;
+                    self.expect_end()?;
+                    return Ok(node);
+                }
+            }
+        }
+    }
+
+    fn expect_end(&mut self) -> Result<(), DocumentError> {
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return Ok(()),
+                (Event::DocumentStart(_), span) => {
+                    return Err(error(span, "a second YAML document follows; a file holds one"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(Event<'t>, Span), DocumentError> {
+        match self.events.next() {
+            Some(Ok((event, marks))) => Ok((event, self.offsets.span(marks))),
+            Some(Err(scan)) => {
+                let at = self.offsets.byte(scan.marker().index());
+                Err(error(Span::new(at, at), scan.info()))
+            }
+            None => Err(error(Span::default(), "the text ends in the middle of a value")),
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, DocumentError> {
+        if depth > DEPTH_MAX {
+            return Err(too_deep(span));
+        }
+        self.count(1, span)?;
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let content = scalar(&text, style, tag.as_deref(), span)?;
+                Ok(self.anchored(anchor, Node { span, content }))
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse_tag(tag.as_deref(), "seq", span)?;
+                let (elements, end) = self.sequence(depth)?;
+                let span = Span::new(span.start, end.max(span.end));
+                Ok(self.anchored(anchor, Node { span, content: Content::Array(elements) }))
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse_tag(tag.as_deref(), "map", span)?;
+                let (members, end) = self.mapping(depth)?;
+                let span = Span::new(span.start, end.max(span.end));
+                Ok(self.anchored(anchor, Node { span, content: Content::Object(members) }))
+            }
+            Event::Alias(anchor) => self.alias(anchor, span, depth),
+            _ => Err(error(span, "a value was expected here")),
+        }
+    }
+
+    fn sequence(&mut self, depth: usize) -> Result<(Vec<Node>, usize), DocumentError> {
+        let mut elements = Vec::new();
+        let mut end = 0;
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok((elements, end)),
+                (event, span) => elements.push(self.node(event, span, depth + 1)?),
+            }
+            end = elements.last().map_or(end, |node| node.span.end);
+        }
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<(Vec<Member>, usize), DocumentError> {
+        let mut members = Vec::new();
+        let mut end = 0;
+        loop {
+            let (name, name_span) = match self.next()? {
+                (Event::MappingEnd, _) => return Ok((members, end)),
+                (Event::Scalar(name, _, _, _), span) => (name.into_owned(), span),
+                (_, span) => return Err(error(span, "a field name must be a plain string")),
+            };
+            if name == "<<" {
+                return Err(error(name_span, "merge keys (`<<`) are not part of YAML 1.2"));
+            }
+            let (event, span) = self.next()?;
+            let value = self.node(event, span, depth + 1)?;
+            end = value.span.end;
+            members.push(Member { name, name_span, value });
+        }
+    }
+
+    fn anchored(&mut self, anchor: usize, node: Node) -> Node {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        node
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Node, DocumentError> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(error(span, "this alias stands inside its own anchor"));
+        };
+        let (size, height) = measure(node);
+        if depth + height > DEPTH_MAX {
+            return Err(too_deep(span));
+        }
+        // Problems inside the copy are shown where the alias is used.
+        let copy = moved(node, span);
+        self.count(size, span)?;
+        Ok(copy)
+    }
+
+    fn count(&mut self, nodes: usize, span: Span) -> Result<(), DocumentError> {
+        self.nodes += nodes;
+        if self.nodes > NODES_MAX {
+            return Err(error(span, "the document has too many values"));
+        }
+        Ok(())
+    }
+}
+
+fn measure(node: &Node) -> (usize, usize) {
+    let below = |nodes: &mut dyn Iterator<Item = &Node>| {
+        nodes.map(measure).fold((1, 0), |(size, height), (s, h)| (size + s, height.max(h + 1)))
+    };
+    match &node.content {
+        Content::Array(elements) => below(&mut elements.iter()),
+        Content::Object(members) => below(&mut members.iter().map(|member| &member.value)),
+        _ => (1, 0),
+    }
+}
+
+fn moved(node: &Node, span: Span) -> Node {
+    let content = match &node.content {
+        Content::Array(elements) => Content::Array(elements.iter().map(|e| moved(e, span)).collect()),
+        Content::Object(members) => Content::Object(
+            members
+                .iter()
+                .map(|member| Member {
+                    name: member.name.clone(),
+                    name_span: span,
+                    value: moved(&member.value, span),
+                })
+                .collect(),
+        ),
+        other => other.clone(),
+    };
+    Node { span, content }
+}
+
+fn scalar(
+    text: &str,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    span: Span,
+) -> Result<Content, DocumentError> {
+    match tag {
+        None if style == ScalarStyle::Plain => plain(text, span),
+        None => Ok(Content::String(text.to_owned())),
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => {
+            Ok(Content::String(text.to_owned()))
+        }
+        Some(tag) if tag.is_yaml_core_schema() => plain(text, span),
+        Some(tag) => Err(unknown_tag(tag, span)),
+    }
+}
+
+/// The core schema of YAML 1.2 (section 10.3.2), less what JSON cannot hold.
+fn plain(text: &str, span: Span) -> Result<Content, DocumentError> {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(Content::Null),
+        "true" | "True" | "TRUE" => return Ok(Content::Boolean(true)),
+        "false" | "False" | "FALSE" => return Ok(Content::Boolean(false)),
+        _ => {}
+    }
+    if let Some(value) = based_integer(text) {
+        return Ok(Content::Number(value));
+    }
+    if !looks_numeric(text) {
+        return Ok(Content::String(text.to_owned()));
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(value) = text.parse::<i64>() {
+        return Ok(Content::Number(value.into()));
+    }
+    match text.parse::<f64>() {
+        Ok(value) if Number::from_f64(value).is_some() => {
+            Ok(Content::Number(Number::from_f64(value).unwrap_or_else(|| 0.into())))
+        }
+        _ => number(text, span).map(Content::Number),
+    }
+}
+
+fn based_integer(text: &str) -> Option<Number> {
+    let value = if let Some(digits) = text.strip_prefix("0x") {
+        u64::from_str_radix(digits, 16)
+    } else if let Some(digits) = text.strip_prefix("0o") {
+        u64::from_str_radix(digits, 8)
+    } else {
+        return None;
+    };
+    value.ok().map(Number::from)
+}
+
+/// `[-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?`
+fn looks_numeric(text: &str) -> bool {
+    let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match rest.find(['e', 'E']) {
+        Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+        None => (rest, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole)
+        && digits(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent.is_none_or(|text| {
+            let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+            !text.is_empty() && digits(text)
+        })
+}
+
+fn refuse_tag(tag: Option<&Tag>, core: &str, span: Span) -> Result<(), DocumentError> {
+    match tag {
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == core) => Err(unknown_tag(tag, span)),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_tag(tag: &Tag, span: Span) -> DocumentError {
+    DocumentError {
+        span,
+        message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
+        hint: Some("template functions such as !Sub must be resolved before".to_owned()),
+    }
+}
+
+fn error(span: Span, message: &str) -> DocumentError {
+    DocumentError { span, message: message.to_owned(), hint: None }
+}
+
+/// The scanner counts characters, everything else here counts bytes.
+struct Offsets<'t> {
+    text: &'t str,
+    /// Where each block of characters starts; empty if all are ASCII.
+    blocks: Vec<usize>,
+}
+
+const BLOCK: usize = 64;
+
+impl<'t> Offsets<'t> {
+    fn new(text: &'t str) -> Self {
+        let blocks = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices().step_by(BLOCK).map(|(byte, _)| byte).collect()
+        };
+        Self { text, blocks }
+    }
+
+    fn byte(&self, character: usize) -> usize {
+        if self.blocks.is_empty() {
+            return character.min(self.text.len());
+        }
+        let Some(start) = self.blocks.get(character / BLOCK).copied() else {
+            return self.text.len();
+        };
+        let rest = &self.text[start..];
+        rest.char_indices().nth(character % BLOCK).map_or(self.text.len(), |(at, _)| start + at)
+    }
+
+    fn span(&self, marks: Marks) -> Span {
+        Span::new(self.byte(marks.start.index()), self.byte(marks.end.index()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn check(text: &str, expected: Value) {
+        assert_eq!(read(text).expect(text).to_value(), expected, "{text}");
+    }
+
+    #[test]
+    fn plain_scalars_follow_the_core_schema() {
+        check("a: 1\nb: 1.5\nc: true\nd: ~\ne: no\nf: 0x10\ng: 1e3", json!({
+            "a": 1, "b": 1.5, "c": true, "d": null, "e": "no", "f": 16, "g": 1000.0
+        }));
+        check("a: \"1\"\nb: '2'\nc: !!str 3\nd: 1.2.3\ne: -\u{41}", json!({
+            "a": "1", "b": "2", "c": "3", "d": "1.2.3", "e": "-A"
+        }));
+    }
+
+    #[test]
+    fn aliases_are_copies() {
+        check("a: &x {n: 1}\nb: *x", json!({"a": {"n": 1}, "b": {"n": 1}}));
+    }
+
+    #[test]
+    fn aliases_cannot_explode() {
+        let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for level in 1..9 {
+            let list = vec![format!("*a{}", level - 1); 10].join(",");
+            text += &format!("a{level}: &a{level} [{list}]\n");
+        }
+        assert!(read(&text).unwrap_err().message.contains("too many values"));
+    }
+
+    #[test]
+    fn deep_texts_are_refused() {
+        assert!(read(&"[".repeat(100_000)).is_err());
+        assert!(read(&format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))).is_err());
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_refused() {
+        for text in ["? [a]\n: 1", "a: !Sub x", "a: 1\n---\nb: 2", "<<: {a: 1}", "a: *nowhere", ""] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn places_are_bytes() {
+        let text = "ü: 1\nkey: välue\n";
+        let node = read(text).unwrap();
+        let member = &node.as_object().unwrap()[1];
+        assert_eq!(&text[member.name_span.range()], "key");
+        assert_eq!(&text[member.value.span.range()], "välue");
+    }
+}

@@ -1,0 +1,108 @@
+//! A definition's text and places in it.
+
+use std::ops::Range;
+
+/// A half-open range of bytes of the source text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Span {
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// How a definition is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Yaml,
+}
+
+impl Format {
+    /// By the file's ending; for any other name, by the text's first character.
+    #[must_use]
+    pub fn of(name: &str, text: &str) -> Self {
+        let lower = name.to_ascii_lowercase();
+        if lower.ends_with(".yaml") || lower.ends_with(".yml") {
+            return Self::Yaml;
+        }
+        if lower.ends_with(".json") {
+            return Self::Json;
+        }
+        match text.trim_start().chars().next() {
+            Some('{' | '[') | None => Self::Json,
+            Some(_) => Self::Yaml,
+        }
+    }
+}
+
+/// Line and column of a byte, both counted from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+/// The text with its lines found.
+#[derive(Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    line_starts: Vec<usize>,
+}
+
+impl Source {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let line_starts =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { name: name.into(), text, line_starts }
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    #[must_use]
+    pub fn format(&self) -> Format {
+        Format::of(&self.name, &self.text)
+    }
+
+    #[must_use]
+    pub fn position(&self, byte: usize) -> Position {
+        let byte = byte.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= byte);
+        let start = self.line_starts[line - 1];
+        let column = self.text.get(start..byte).map_or(byte - start, |text| text.chars().count());
+        Position { line, column: column + 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let source = Source::new("x.json", "ab\nüß?\n");
+        let at = source.text().find('?').unwrap();
+        assert_eq!(source.position(at), Position { line: 2, column: 3 });
+        assert_eq!(source.position(0), Position { line: 1, column: 1 });
+    }
+}
