@@ -1,4 +1,81 @@
-//! Amazon States Language definitions.
+//! Amazon States Language definitions: read, checked, modelled.
+//!
+//! [`parse`] takes a text and returns the model and every problem at once. What a definition
+//! means at run time is not known here; how expressions are written and evaluated is `expr`'s.
 
+mod diagnostic;
 pub mod document;
-pub mod source;
+mod duplicates;
+mod integration;
+mod lower;
+pub mod model;
+mod place;
+mod rule;
+mod service;
+mod source;
+
+pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
+pub use model::{Machine, WorkflowType};
+pub use place::Place;
+pub use rule::{Rule, Severity};
+pub use source::{Format, Position, Source, Span};
+
+/// The service's own limit on a definition.
+pub const DEFINITION_BYTES_MAX: usize = 1_048_576;
+
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    pub workflow_type: WorkflowType,
+    /// The definition is one state taken out of its machine: what its transitions name is not there.
+    pub lone_state: bool,
+}
+
+/// What came of a text.
+#[derive(Debug)]
+pub struct Parsed {
+    machine: Option<Machine>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    /// The model, if there is no error.
+    #[must_use]
+    pub fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref().filter(|_| !self.has_errors())
+    }
+
+    #[must_use]
+    pub fn into_machine(self) -> Option<Machine> {
+        if self.has_errors() { None } else { self.machine }
+    }
+
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Reads and checks a definition.
+#[must_use]
+pub fn parse(source: &Source, options: &Options) -> Parsed {
+    if source.text().len() > DEFINITION_BYTES_MAX {
+        return refused(service::too_large(source));
+    }
+    let root = match document::read(source.text(), source.format()) {
+        Ok(root) => root,
+        Err(error) => return refused(service::unreadable(source, &error)),
+    };
+    let cx = lower::Cx::new(source, options);
+    duplicates::check(&cx, &root);
+    if root.as_object().is_none() {
+        return refused(service::not_an_object(&root));
+    }
+    let machine = lower::lower(&cx, &root);
+    let mut diagnostics = cx.into_diagnostics();
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.rule));
+    Parsed { machine, diagnostics }
+}
+
+fn refused(diagnostic: Diagnostic) -> Parsed {
+    Parsed { machine: None, diagnostics: vec![diagnostic] }
+}

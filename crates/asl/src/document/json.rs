@@ -47,7 +47,9 @@ fn hint(kind: &ParseErrorKind) -> Option<String> {
             Some("JSON has no comments: use the Comment field, or write the definition in YAML")
         }
         ParseErrorKind::TrailingCommasNotAllowed => Some("remove the comma before the bracket"),
-        ParseErrorKind::SingleQuotedStringsNotAllowed => Some("JSON strings stand in double quotes"),
+        ParseErrorKind::SingleQuotedStringsNotAllowed => {
+            Some("JSON strings stand in double quotes")
+        }
         _ => None,
     }
     .map(str::to_owned)
@@ -135,7 +137,9 @@ mod tests {
 
     #[test]
     fn leniencies_are_off() {
-        for text in ["{a: 1}", "[1,]", "{} // c", "['x']", "[0x1]", "[+1]", "[.5]", "[NaN]", "[1 2]", ""] {
+        for text in
+            ["{a: 1}", "[1,]", "{} // c", "['x']", "[0x1]", "[+1]", "[.5]", "[NaN]", "[1 2]", ""]
+        {
             error(text);
         }
     }

@@ -110,23 +110,23 @@ impl Node {
     /// What a JSON pointer names, member name and value: used to place a problem found inside a
     /// value whose places were dropped.
     #[must_use]
-    pub fn at(&self, pointer: &str) -> Option<Place<'_>> {
-        let mut place = Place { name_span: None, node: self };
+    pub fn at(&self, pointer: &str) -> Option<Found<'_>> {
+        let mut found = Found { name_span: None, node: self };
         for segment in pointer.split('/').skip(1) {
-            place = place.node.step(&unescape(segment))?;
+            found = found.node.step(&unescape(segment))?;
         }
-        Some(place)
+        Some(found)
     }
 
-    fn step(&self, segment: &str) -> Option<Place<'_>> {
+    fn step(&self, segment: &str) -> Option<Found<'_>> {
         match &self.content {
             Content::Array(elements) => {
                 let node = elements.get(segment.parse::<usize>().ok()?)?;
-                Some(Place { name_span: None, node })
+                Some(Found { name_span: None, node })
             }
             Content::Object(members) => {
                 let member = members.iter().rev().find(|member| member.name == segment)?;
-                Some(Place { name_span: Some(member.name_span), node: &member.value })
+                Some(Found { name_span: Some(member.name_span), node: &member.value })
             }
             _ => None,
         }
@@ -135,17 +135,11 @@ impl Node {
 
 /// A node, and its field name if it is the value of one.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct Found<'a> {
     pub name_span: Option<Span>,
     pub node: &'a Node,
 }
 
 fn unescape(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
-}
-
-/// One segment of a JSON pointer (RFC 6901).
-#[must_use]
-pub fn escape(segment: &str) -> String {
-    segment.replace('~', "~0").replace('/', "~1")
 }

@@ -173,7 +173,9 @@ fn measure(node: &Node) -> (usize, usize) {
 
 fn moved(node: &Node, span: Span) -> Node {
     let content = match &node.content {
-        Content::Array(elements) => Content::Array(elements.iter().map(|e| moved(e, span)).collect()),
+        Content::Array(elements) => {
+            Content::Array(elements.iter().map(|e| moved(e, span)).collect())
+        }
         Content::Object(members) => Content::Object(
             members
                 .iter()
@@ -263,7 +265,9 @@ fn looks_numeric(text: &str) -> bool {
 
 fn refuse_tag(tag: Option<&Tag>, core: &str, span: Span) -> Result<(), DocumentError> {
     match tag {
-        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == core) => Err(unknown_tag(tag, span)),
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == core) => {
+            Err(unknown_tag(tag, span))
+        }
         _ => Ok(()),
     }
 }
@@ -327,12 +331,18 @@ mod tests {
 
     #[test]
     fn plain_scalars_follow_the_core_schema() {
-        check("a: 1\nb: 1.5\nc: true\nd: ~\ne: no\nf: 0x10\ng: 1e3", json!({
-            "a": 1, "b": 1.5, "c": true, "d": null, "e": "no", "f": 16, "g": 1000.0
-        }));
-        check("a: \"1\"\nb: '2'\nc: !!str 3\nd: 1.2.3\ne: -\u{41}", json!({
-            "a": "1", "b": "2", "c": "3", "d": "1.2.3", "e": "-A"
-        }));
+        check(
+            "a: 1\nb: 1.5\nc: true\nd: ~\ne: no\nf: 0x10\ng: 1e3",
+            json!({
+                "a": 1, "b": 1.5, "c": true, "d": null, "e": "no", "f": 16, "g": 1000.0
+            }),
+        );
+        check(
+            "a: \"1\"\nb: '2'\nc: !!str 3\nd: 1.2.3\ne: -\u{41}",
+            json!({
+                "a": "1", "b": "2", "c": "3", "d": "1.2.3", "e": "-A"
+            }),
+        );
     }
 
     #[test]
@@ -358,7 +368,8 @@ mod tests {
 
     #[test]
     fn what_json_cannot_hold_is_refused() {
-        for text in ["? [a]\n: 1", "a: !Sub x", "a: 1\n---\nb: 2", "<<: {a: 1}", "a: *nowhere", ""] {
+        for text in ["? [a]\n: 1", "a: !Sub x", "a: 1\n---\nb: 2", "<<: {a: 1}", "a: *nowhere", ""]
+        {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -1,0 +1,228 @@
+//! Expressions in fields: syntax errors become diagnostics at their place.
+
+use everstep_expr::path::{Path, ReferencePath, Root};
+use everstep_expr::template::{self, TemplateSyntaxErrorKind};
+use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
+
+use super::reader::Field;
+use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::document::Node;
+use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
+use crate::place::Place;
+use crate::rule::Rule;
+use crate::source::Span;
+
+/// A field that holds a path.
+pub(super) fn path(field: &Field<'_, '_>) -> Option<Path> {
+    let text = field.string()?;
+    Path::parse(text).map_err(|error| report(field, Rule::InvalidPath, &error)).ok()
+}
+
+/// A field that holds a Reference Path.
+pub(super) fn reference_path(field: &Field<'_, '_>) -> Option<ReferencePath> {
+    let text = field.string()?;
+    ReferencePath::parse(text)
+        .map_err(|error| report(field, Rule::InvalidReferencePath, &error))
+        .ok()
+}
+
+/// A field that holds a path or an intrinsic function.
+pub(super) fn expression(field: &Field<'_, '_>) -> Option<template::Expression> {
+    let text = field.string()?;
+    template::Expression::parse(text).map_err(|error| report(field, rule_for(text), &error)).ok()
+}
+
+fn rule_for(text: &str) -> Rule {
+    if text.starts_with('$') { Rule::InvalidPath } else { Rule::InvalidIntrinsic }
+}
+
+/// `InputPath`, `OutputPath`.
+pub(super) fn optional_path(field: Option<Field<'_, '_>>) -> OptionalPath {
+    let Some(field) = field else {
+        return OptionalPath::Whole;
+    };
+    if field.is_null() {
+        return OptionalPath::Discard;
+    }
+    match path(&field) {
+        Some(path) if path.as_str() != "$" => OptionalPath::Path(path),
+        _ => OptionalPath::Whole,
+    }
+}
+
+/// `ResultPath`, of a state or a catcher.
+pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
+    let Some(field) = field else {
+        return ResultPath::Replace;
+    };
+    if field.is_null() {
+        return ResultPath::Discard;
+    }
+    let Some(path) = reference_path(&field) else {
+        return ResultPath::Replace;
+    };
+    if *path.root() != Root::Input {
+        field.cx.report(
+            field
+                .report(
+                    Rule::ResultPathRoot,
+                    "`ResultPath` must begin with `$.`: it places the result in the state's input",
+                )
+                .service("Value is not a Reference Path"),
+        );
+    }
+    if path.as_str() == "$" { ResultPath::Replace } else { ResultPath::Insert(path) }
+}
+
+fn report(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) {
+    let span = field.cx.inside(field.node, error.span.clone());
+    let rooted = field.node.as_str().is_some_and(|text| text.starts_with('$'));
+    let words = match rule {
+        Rule::InvalidReferencePath if !rooted => {
+            "Value is not a Reference Path: Reference path didn't start with '$'"
+        }
+        Rule::InvalidReferencePath => "Value is not a Reference Path",
+        _ => "Value must be a valid JSONPath.",
+    };
+    field.cx.report(
+        Diagnostic::new(rule, span, field.at.place(), error.message.clone())
+            .hint_if(error.hint.clone())
+            .service(words),
+    );
+}
+
+/// The text of a `{% … %}` expression, if it is one.
+pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
+    let text = field.node.as_str()?;
+    let Some(inner) = jsonata::delimited(text) else {
+        field.cx.report(
+            field
+                .report(
+                    Rule::JsonataExpected,
+                    format!("`{}` must be a JSONata expression", field.name),
+                )
+                .hint("write it as {% … %}")
+                .service("JSONata string must start with {% and end with %}"),
+        );
+        return None;
+    };
+    jsonata::Expression::parse(inner)
+        .map_err(|error| {
+            let offset = text.find(inner).unwrap_or(0);
+            let span =
+                field.cx.inside(field.node, error.span.start + offset..error.span.end + offset);
+            field.cx.report(invalid_jsonata(span, field.at.place(), &error));
+        })
+        .ok()
+}
+
+fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic {
+    let code = match error.kind {
+        SyntaxErrorKind::Invalid => ServiceCode::InvalidJsonataExpression,
+        SyntaxErrorKind::Unsupported => ServiceCode::UnsupportedJsonataExpression,
+    };
+    Diagnostic::new(Rule::InvalidJsonata, span, place, error.message.clone())
+        .hint_if(error.hint.clone())
+        .service(error.message.clone())
+        .service_code(code)
+}
+
+/// JSON with JSONata expressions in it.
+pub(super) fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
+    jsonata::Template::parse(&field.node.to_value())
+        .map_err(|errors| {
+            for error in errors {
+                let span = part(field, &error.pointer).map_or(field.node.span, |node| {
+                    let start = node.as_str().and_then(|text| {
+                        let inner = jsonata::delimited(text)?;
+                        text.find(inner)
+                    });
+                    let start = start.unwrap_or(0);
+                    field
+                        .cx
+                        .inside(node, error.error.span.start + start..error.error.span.end + start)
+                });
+                let place = place_inside(field, &error.pointer).0;
+                field.cx.report(invalid_jsonata(span, place, &error.error));
+            }
+        })
+        .ok()
+}
+
+/// A payload template of JSONPath expressions.
+pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template> {
+    template::Template::parse(&field.node.to_value())
+        .map_err(|errors| {
+            for error in errors {
+                report_template(field, &error);
+            }
+        })
+        .ok()
+}
+
+fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError) {
+    let node = part(field, &error.pointer).unwrap_or(field.node);
+    let (place, around, name) = place_inside(field, &error.pointer);
+
+    let diagnostic = match &error.kind {
+        TemplateSyntaxErrorKind::NotAString => Diagnostic::new(
+            Rule::InvalidTemplate,
+            node.span,
+            place,
+            format!(
+                "the value of `{name}` must be a path or an intrinsic function, but is {}",
+                node.type_name()
+            ),
+        )
+        .hint("drop the `.$` if the value is meant as it stands"),
+        TemplateSyntaxErrorKind::Expression(error) => {
+            let span = field.cx.inside(node, error.span.clone());
+            let rule = rule_for(node.as_str().unwrap_or_default());
+            Diagnostic::new(rule, span, place, error.message.clone()).hint_if(error.hint.clone())
+        }
+        TemplateSyntaxErrorKind::Duplicate { name } => {
+            let span = field.node.at(&error.pointer).and_then(|place| place.name_span);
+            Diagnostic::new(
+                Rule::DuplicateTemplateName,
+                span.unwrap_or(node.span),
+                place,
+                format!("there are two fields `{name}` once `.$` is stripped"),
+            )
+        }
+    };
+    field.cx.report(
+        diagnostic
+            .service(format!(
+                "The value for the field '{name}' must be a valid JSONPath or a valid intrinsic function call"
+            ))
+            .service_location(Some(around.service_location())),
+    );
+}
+
+/// The place a JSON pointer below `field` names, the place around it, and the last name.
+fn place_inside(field: &Field<'_, '_>, pointer: &str) -> (Place, Place, String) {
+    let (mut place, mut around) = (field.at.place(), Place::root());
+    let (mut node, mut last) = (Some(field.node), field.name.to_owned());
+    for segment in pointer.split('/').skip(1) {
+        last = segment.replace("~1", "/").replace("~0", "~");
+        around = place;
+        place = match (node.and_then(Node::as_array), last.parse()) {
+            (Some(_), Ok(index)) => around.index(index),
+            _ => around.field(&last),
+        };
+        node = node.and_then(|node| node.at(&format!("/{segment}"))).map(|found| found.node);
+    }
+    (place, around, last)
+}
+
+fn part<'a>(field: &Field<'a, '_>, pointer: &str) -> Option<&'a Node> {
+    field.node.at(pointer).map(|place| place.node)
+}
+
+/// Either, by query language.
+pub(super) fn payload(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Payload> {
+    match language {
+        QueryLanguage::JsonPath => path_template(field).map(Payload::JsonPath),
+        QueryLanguage::Jsonata => jsonata_template(field).map(Payload::Jsonata),
+    }
+}

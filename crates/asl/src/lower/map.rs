@@ -1,0 +1,319 @@
+//! Map states, inline and distributed.
+
+use super::expression;
+use super::flow;
+use super::machine;
+use super::operand::{integer, number};
+use super::reader::{Field, Fields, Misplaced};
+use super::retry;
+use super::state::{Reading, transition};
+use crate::diagnostic::Diagnostic;
+use crate::document::Content;
+use crate::model::{
+    ExecutionType, ItemBatcher, ItemReader, Items, Kind, Machine, Map, Mode, Payload,
+    QueryLanguage, ReaderConfig, ResultWriter, StateId,
+};
+use crate::rule::Rule;
+
+const CONCURRENCY_MAX: u64 = u32::MAX as u64;
+
+pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
+    let fields = &reading.fields;
+    let language = reading.language;
+    let (processor, processor_field, mode) = processor(reading);
+    if mode == Mode::Inline {
+        refuse_distributed_fields(fields);
+    }
+    let (retry, catch) = retry::lower(reading);
+    Kind::Map(Box::new(Map {
+        items: items(reading),
+        item_reader: fields.get("ItemReader").and_then(|field| item_reader(&field, language)),
+        item_selector: item_selector(reading),
+        item_batcher: fields.get("ItemBatcher").and_then(|field| item_batcher(&field, language)),
+        processor,
+        processor_field,
+        mode,
+        label: fields.get("Label").and_then(|field| label(&field)),
+        max_concurrency: integer(
+            fields,
+            language,
+            "MaxConcurrency",
+            "MaxConcurrencyPath",
+            0..=CONCURRENCY_MAX,
+        ),
+        tolerated_failure_count: integer(
+            fields,
+            language,
+            "ToleratedFailureCount",
+            "ToleratedFailureCountPath",
+            0..=u64::MAX,
+        ),
+        tolerated_failure_percentage: number(
+            fields,
+            language,
+            "ToleratedFailurePercentage",
+            "ToleratedFailurePercentagePath",
+            0.0..=100.0,
+        ),
+        result_writer: fields.get("ResultWriter").and_then(|field| result_writer(&field, language)),
+        retry,
+        catch,
+        transition: transition(reading),
+    }))
+}
+
+fn items(reading: &Reading<'_, '_>) -> Items {
+    let fields = &reading.fields;
+    if reading.is_jsonata() {
+        let Some(field) = fields.get("Items") else {
+            return Items::Whole;
+        };
+        if !matches!(
+            field.node.content,
+            Content::Array(_) | Content::String(_) | Content::Object(_)
+        ) {
+            field.wrong_type("an array or a JSONata expression");
+        }
+        return expression::jsonata_template(&field).map_or(Items::Whole, Items::Jsonata);
+    }
+    let path = fields.get("ItemsPath").and_then(|field| expression::reference_path(&field));
+    match path {
+        Some(path) if path.as_str() != "$" => Items::Path(path),
+        _ => Items::Whole,
+    }
+}
+
+/// `ItemSelector`, or `Parameters` as it was called first.
+fn item_selector(reading: &Reading<'_, '_>) -> Option<Payload> {
+    let fields = &reading.fields;
+    if reading.is_jsonata() {
+        return expression::payload(&fields.get("ItemSelector")?, reading.language);
+    }
+    fields.exclude("ItemSelector", "Parameters");
+    let field = fields.get("ItemSelector").or_else(|| fields.get("Parameters"))?;
+    flow::template_object(&field).map(Payload::JsonPath)
+}
+
+/// "A Map State MUST contain an object field named Iterator", called ItemProcessor today.
+fn processor(reading: &Reading<'_, '_>) -> (Machine, &'static str, Mode) {
+    let fields = &reading.fields;
+    let (new, old) = (fields.get("ItemProcessor"), fields.get("Iterator"));
+    let (field, name) = match (new, old) {
+        (Some(field), None) => (field, "ItemProcessor"),
+        (None, Some(field)) => (field, "Iterator"),
+        (both, _) => {
+            let (message, words) = match both {
+                Some(_) => (
+                    "a Map state has both `ItemProcessor` and `Iterator`",
+                    "There should only be one",
+                ),
+                None => (
+                    "a Map state needs the field `ItemProcessor`",
+                    "This object should have only one",
+                ),
+            };
+            fields.cx.report(
+                Diagnostic::new(Rule::ProcessorRequired, fields.head(), fields.at.place(), message)
+                    .hint(
+                        "ItemProcessor says what to do with each item; Iterator is its older name",
+                    )
+                    .service(format!("{words} of the following fields: [ItemProcessor, Iterator]")),
+            );
+            return (empty(), "ItemProcessor", Mode::Inline);
+        }
+    };
+    let Some(inner) = field.fields("an item processor") else {
+        return (empty(), name, Mode::Inline);
+    };
+    let mode = match inner.get("ProcessorConfig") {
+        Some(config) => mode(&config),
+        None => Mode::Inline,
+    };
+    let machine = machine::inner(&inner, reading.around);
+    inner.finish(|_| None);
+    (machine, name, mode)
+}
+
+fn empty() -> Machine {
+    Machine {
+        comment: None,
+        timeout_seconds: None,
+        query_language: QueryLanguage::default(),
+        start_at: StateId(u32::MAX),
+        states: Vec::new(),
+    }
+}
+
+fn mode(field: &Field<'_, '_>) -> Mode {
+    let Some(fields) = field.fields("a processor configuration") else {
+        return Mode::Inline;
+    };
+    let distributed = match fields.get("Mode") {
+        Some(mode) => mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED"),
+        None => false,
+    };
+    let execution_type = fields.get("ExecutionType");
+    let mode = match (distributed, execution_type) {
+        (true, Some(field)) => Mode::Distributed(match field.word(&["STANDARD", "EXPRESS"]) {
+            Some("EXPRESS") => ExecutionType::Express,
+            _ => ExecutionType::Standard,
+        }),
+        (true, None) => {
+            fields.missing(&["ExecutionType"]);
+            Mode::Distributed(ExecutionType::Standard)
+        }
+        (false, Some(field)) => {
+            field.cx.report(only_distributed(&fields, &field, "ExecutionType"));
+            Mode::Inline
+        }
+        (false, None) => Mode::Inline,
+    };
+    fields.finish(|_| None);
+    mode
+}
+
+fn refuse_distributed_fields(fields: &Fields<'_, '_>) {
+    for name in ["ItemReader", "ItemBatcher", "ResultWriter", "Label"] {
+        if let Some(field) = fields.get(name) {
+            fields.cx.report(only_distributed(fields, &field, name));
+        }
+    }
+}
+
+fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) -> Diagnostic {
+    Diagnostic::new(
+        Rule::DistributedOnly,
+        field.name_span,
+        field.at.place(),
+        format!("`{name}` needs a Map in DISTRIBUTED mode"),
+    )
+    .hint("set ProcessorConfig to {\"Mode\": \"DISTRIBUTED\", \"ExecutionType\": \"STANDARD\"}")
+    .service(format!("Field '{name}' is not supported"))
+    .service_location(Some(fields.at.place().service_location()))
+}
+
+/// `Arguments` in JSONata, `Parameters` in JSONPath.
+fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload> {
+    let name = match language {
+        QueryLanguage::JsonPath => "Parameters",
+        QueryLanguage::Jsonata => "Arguments",
+    };
+    expression::payload(&fields.get(name)?, language)
+}
+
+fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
+    let fields = field.fields("an item reader")?;
+    let resource = fields.require("Resource").and_then(|field| field.string());
+    let reader = ItemReader {
+        resource: resource.unwrap_or_default().to_owned(),
+        arguments: arguments(&fields, language),
+        config: fields
+            .get("ReaderConfig")
+            .and_then(|field| reader_config(&field, language))
+            .unwrap_or_default(),
+    };
+    fields.finish(|name| other_language(name, language));
+    Some(reader)
+}
+
+fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ReaderConfig> {
+    let fields = field.fields("a reader configuration")?;
+    let word = |name, allowed| {
+        fields.get(name).and_then(|field: Field<'_, '_>| field.word(allowed)).map(str::to_owned)
+    };
+    let config = ReaderConfig {
+        input_type: word("InputType", &["CSV", "JSON", "JSONL", "PARQUET", "MANIFEST"]),
+        transformation: word("Transformation", &["NONE", "LOAD_AND_FLATTEN"]),
+        csv_header_location: word("CSVHeaderLocation", &["FIRST_ROW", "GIVEN"]),
+        csv_headers: fields.get("CSVHeaders").and_then(|field| strings(&field)),
+        csv_delimiter: word("CSVDelimiter", &["COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB"]),
+        max_items: integer(&fields, language, "MaxItems", "MaxItemsPath", 0..=100_000_000),
+        items_pointer: fields.string("ItemsPointer").map(str::to_owned),
+        manifest_type: word("ManifestType", &["S3_INVENTORY", "ATHENA_DATA"]),
+    };
+    fields.finish(|name| other_language(name, language));
+    Some(config)
+}
+
+fn strings(field: &Field<'_, '_>) -> Option<Vec<String>> {
+    let elements = field.array()?;
+    Some(field.elements(elements).filter_map(|e| e.string().map(str::to_owned)).collect())
+}
+
+fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBatcher> {
+    let fields = field.fields("an item batcher")?;
+    let batcher = ItemBatcher {
+        max_items: integer(
+            &fields,
+            language,
+            "MaxItemsPerBatch",
+            "MaxItemsPerBatchPath",
+            1..=u64::MAX,
+        ),
+        max_input_bytes: integer(
+            &fields,
+            language,
+            "MaxInputBytesPerBatch",
+            "MaxInputBytesPerBatchPath",
+            1..=262_144,
+        ),
+        batch_input: fields
+            .get("BatchInput")
+            .and_then(|field| expression::payload(&field, language)),
+    };
+    let limits = [
+        "MaxItemsPerBatch",
+        "MaxItemsPerBatchPath",
+        "MaxInputBytesPerBatch",
+        "MaxInputBytesPerBatchPath",
+    ];
+    if !limits.iter().any(|name| fields.has(name)) {
+        fields.missing(&["MaxItemsPerBatch"]);
+    }
+    fields.finish(|name| other_language(name, language));
+    Some(batcher)
+}
+
+fn result_writer(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ResultWriter> {
+    let fields = field.fields("a result writer")?;
+    let (mut transformation, mut output_type) = (None, None);
+    if let Some(config) = fields.get("WriterConfig") {
+        let inner = config.fields("a writer configuration")?;
+        transformation =
+            inner.get("Transformation").and_then(|f| f.word(&["NONE", "COMPACT", "FLATTEN"]));
+        output_type = inner.get("OutputType").and_then(|f| f.word(&["JSON", "JSONL"]));
+        inner.finish(|_| None);
+    }
+    let writer = ResultWriter {
+        resource: fields.string("Resource").map(str::to_owned),
+        arguments: arguments(&fields, language),
+        transformation: transformation.map(str::to_owned),
+        output_type: output_type.map(str::to_owned),
+    };
+    fields.finish(|name| other_language(name, language));
+    Some(writer)
+}
+
+fn other_language(name: &str, language: QueryLanguage) -> Option<Misplaced> {
+    Some(Misplaced::in_language(language, flow::of_other_language(name, language)?))
+}
+
+const LABEL_CHARACTERS_MAX: usize = 40;
+
+fn label(field: &Field<'_, '_>) -> Option<String> {
+    let text = field.string()?;
+    let forbidden =
+        |c: char| c.is_whitespace() || c.is_control() || "?*<>{}[]:;,\\|^~$#%&`\"".contains(c);
+    let reason = if text.is_empty() || text.chars().count() > LABEL_CHARACTERS_MAX {
+        Some(format!("a label has 1 to {LABEL_CHARACTERS_MAX} characters"))
+    } else {
+        text.chars()
+            .find(|c| forbidden(*c))
+            .map(|c| format!("a label cannot have the character `{c}`"))
+    };
+    if let Some(reason) = reason {
+        field.cx.report(field.report(Rule::InvalidLabel, reason).hint("it becomes part of an ARN"));
+        return None;
+    }
+    Some(text.to_owned())
+}

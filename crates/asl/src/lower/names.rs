@@ -1,0 +1,184 @@
+//! State names: who may lead to whom.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::reader::{At, Cx, Field};
+use crate::diagnostic::{Diagnostic, ServiceCode, nearest};
+use crate::document::{Member, Node};
+use crate::model::{StateId, Target};
+use crate::rule::{Rule, Severity};
+
+/// "The state name, whose length MUST BE less than or equal to 128 Unicode characters."
+const NAME_CHARACTERS_MAX: usize = 128;
+
+/// The service is stricter than the specification.
+const SERVICE_NAME_CHARACTERS_MAX: usize = 80;
+
+/// How often each name is used in the whole definition, branches and processors included.
+pub(super) struct AllNames<'a> {
+    uses: HashMap<&'a str, usize>,
+}
+
+impl<'a> AllNames<'a> {
+    pub(super) fn collect(root: &'a Node) -> Self {
+        let mut uses = HashMap::new();
+        collect(root, &mut uses);
+        Self { uses }
+    }
+}
+
+fn collect<'a>(machine: &'a Node, uses: &mut HashMap<&'a str, usize>) {
+    for member in states(machine) {
+        *uses.entry(&member.name).or_default() += 1;
+        for inner in scopes(&member.value) {
+            collect(inner, uses);
+        }
+    }
+}
+
+fn states(machine: &Node) -> &[Member] {
+    field(machine, "States").and_then(Node::as_object).unwrap_or_default()
+}
+
+fn scopes(state: &Node) -> impl Iterator<Item = &Node> {
+    let branches = field(state, "Branches").and_then(Node::as_array).unwrap_or_default();
+    branches.iter().chain(field(state, "ItemProcessor")).chain(field(state, "Iterator"))
+}
+
+fn field<'a>(object: &'a Node, name: &str) -> Option<&'a Node> {
+    let member = object.as_object()?.iter().find(|member| member.name == name)?;
+    Some(&member.value)
+}
+
+/// The names one machine's states can transition to.
+pub(crate) struct Names<'a> {
+    ids: HashMap<&'a str, (StateId, Arc<str>)>,
+    all: &'a AllNames<'a>,
+}
+
+impl<'a> Names<'a> {
+    /// `members` are the fields of `States`, `at` its place.
+    pub(super) fn new(
+        cx: &Cx<'_>,
+        members: &'a [Member],
+        at: &At<'_>,
+        all: &'a AllNames<'a>,
+    ) -> Self {
+        let mut ids = HashMap::with_capacity(members.len());
+        for (index, member) in members.iter().enumerate() {
+            let id = StateId(u32::try_from(index).unwrap_or(u32::MAX));
+            let first =
+                ids.insert(member.name.as_str(), (id, Arc::from(member.name.as_str()))).is_none();
+            check_name(
+                cx,
+                member,
+                at,
+                first && all.uses.get(&*member.name).is_some_and(|n| *n > 1),
+            );
+        }
+        Self { ids, all }
+    }
+
+    pub(super) fn name(&self, name: &str) -> Arc<str> {
+        self.ids.get(name).map_or_else(|| Arc::from(name), |(_, name)| name.clone())
+    }
+
+    /// The state that `field` names; a stand-in if there is none.
+    pub(super) fn resolve(&self, field: &Field<'_, '_>) -> Target {
+        let Some(name) = field.string() else {
+            return nowhere("");
+        };
+        if let Some((id, name)) = self.ids.get(name) {
+            return Target { name: name.clone(), id: *id };
+        }
+        if !field.cx.options.lone_state {
+            field.cx.report(self.unknown(field, name));
+        }
+        nowhere(name)
+    }
+
+    fn unknown(&self, field: &Field<'_, '_>, name: &str) -> Diagnostic {
+        let elsewhere = self.all.uses.contains_key(name);
+        let rule = match field.name {
+            _ if elsewhere => Rule::TargetOutOfScope,
+            "StartAt" => Rule::UnknownStartState,
+            _ => Rule::UnknownTarget,
+        };
+        let diagnostic = if elsewhere {
+            field
+                .report(
+                    rule,
+                    format!("`{}` leads to `{name}`, which is in another scope", field.name),
+                )
+                .hint("states can only lead to states of the same States object")
+        } else {
+            let near = nearest(name, self.ids.keys().copied());
+            field.report(rule, format!("there is no state `{name}`")).did_you_mean(near)
+        };
+        diagnostic
+            // The service says Next wherever the name stands.
+            .service(format!("Missing 'Next' target: {name}"))
+            .service_code(ServiceCode::MissingTransitionTarget)
+    }
+}
+
+/// Stands in for a state that does not exist.
+pub(super) fn nowhere(name: &str) -> Target {
+    Target { name: Arc::from(name), id: StateId(u32::MAX) }
+}
+
+fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>, elsewhere: bool) {
+    let place = at.name(&member.name);
+    let length = member.name.chars().count();
+    if length > SERVICE_NAME_CHARACTERS_MAX {
+        cx.report(name_too_long(member, &place, length));
+    }
+    if length == 0 {
+        cx.report(Diagnostic::new(
+            Rule::EmptyValue,
+            member.name_span,
+            place.place(),
+            "a state's name must not be empty",
+        ));
+    }
+    if elsewhere {
+        cx.report(
+            Diagnostic::new(
+                Rule::DuplicateStateName,
+                member.name_span,
+                place.place(),
+                format!("another state of this machine is named `{}` too", member.name),
+            )
+            .hint("names are unique in the whole machine, branches and processors included")
+            .service(format!("Duplicate State name: {}", member.name))
+            .service_code(ServiceCode::DuplicateStateName),
+        );
+    }
+}
+
+fn name_too_long(member: &Member, place: &At<'_>, length: usize) -> Diagnostic {
+    let (severity, message) = if length > NAME_CHARACTERS_MAX {
+        (
+            Severity::Error,
+            format!(
+                "a state's name has at most {NAME_CHARACTERS_MAX} characters; this one has {length}"
+            ),
+        )
+    } else {
+        (
+            Severity::Warning,
+            format!(
+                "AWS takes at most {SERVICE_NAME_CHARACTERS_MAX} characters in a state's name; this one has {length}"
+            ),
+        )
+    };
+    Diagnostic::new(Rule::StateNameTooLong, member.name_span, place.place(), message)
+        .severity(severity)
+        .service(format!(
+            "Invalid State name: State '{}' exceeds the {SERVICE_NAME_CHARACTERS_MAX}-character limit \
+             allowed by the service",
+            member.name
+        ))
+        .service_code(ServiceCode::InvalidStateName)
+}

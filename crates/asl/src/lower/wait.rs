@@ -1,0 +1,73 @@
+//! Wait states.
+
+use everstep_expr::timestamp::Timestamp;
+
+use super::machine::SECONDS_MAX;
+use super::operand::{integer, operand};
+use super::reader::Field;
+use super::state::{Reading, transition};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Kind, Operand, Wait, WaitUntil};
+use crate::rule::Rule;
+
+pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
+    check_one(reading);
+    let fields = &reading.fields;
+    let seconds = integer(fields, reading.language, "Seconds", "SecondsPath", 0..=SECONDS_MAX);
+    let moment = operand(fields, reading.language, "Timestamp", "TimestampPath", timestamp);
+    let until = match (seconds, moment) {
+        (Some(seconds), _) => WaitUntil::Seconds(seconds),
+        (None, Some(moment)) => WaitUntil::Timestamp(moment),
+        (None, None) => WaitUntil::Seconds(Operand::Literal(0)),
+    };
+    Kind::Wait(Wait { until, transition: transition(reading) })
+}
+
+fn timestamp(field: &Field<'_, '_>) -> Option<String> {
+    let text = field.string()?;
+    if let Err(error) = Timestamp::parse(text) {
+        field.cx.report(
+            field
+                .report(Rule::InvalidTimestamp, error.message)
+                .hint_if(error.hint)
+                .service("String does not match RFC3339 timestamp"),
+        );
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+/// "A Wait State MUST contain exactly one of …"
+fn check_one(reading: &Reading<'_, '_>) {
+    let fields = &reading.fields;
+    let names: &[&'static str] = if reading.is_jsonata() {
+        &["Seconds", "Timestamp"]
+    } else {
+        &["Seconds", "SecondsPath", "Timestamp", "TimestampPath"]
+    };
+    let present: Vec<&str> = names.iter().copied().filter(|name| fields.has(name)).collect();
+    if present.len() == 1 {
+        return;
+    }
+    let message = if present.is_empty() {
+        "a Wait state does not say how long to wait".to_owned()
+    } else {
+        format!(
+            "a Wait state says how long to wait in {} ways: {}",
+            present.len(),
+            present.join(", ")
+        )
+    };
+    fields.cx.report(
+        Diagnostic::new(Rule::WaitDuration, fields.head(), fields.at.place(), message)
+            .hint(format!("give exactly one of {}", names.join(", ")))
+            .service(format!(
+                "{} of the following fields: [SecondsPath, Seconds, TimestampPath, Timestamp]",
+                if present.is_empty() {
+                    "This object should have only one"
+                } else {
+                    "There should only be one"
+                }
+            )),
+    );
+}
