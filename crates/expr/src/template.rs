@@ -1,10 +1,17 @@
 //! Payload templates: JSON in which fields named `….$` hold expressions.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
 
 use crate::intrinsic::Call;
 use crate::path::Path;
 use crate::{EvalError, Scope, SyntaxError};
+
+/// Levels a template may have.
+const DEPTH_MAX: usize = 128;
 
 /// What the value of a `….$` field can be.
 #[derive(Debug, Clone)]
@@ -22,12 +29,55 @@ impl Expression {
             Call::parse(text).map(Self::Call)
         }
     }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Path(path) => path.as_str(),
+            Self::Call(call) => call.as_str(),
+        }
+    }
+
+    /// The value, borrowed from the scope wherever it stands there as it is.
+    pub fn evaluate<'a>(&self, scope: &Scope<'a>) -> Result<Cow<'a, Value>, EvalError> {
+        match self {
+            Self::Path(path) => path.evaluate(scope),
+            Self::Call(call) => call.evaluate(scope).map(Cow::Owned),
+        }
+    }
+
+    /// The names of the workflow variables it reads.
+    pub fn variables(&self, into: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Path(path) => path.variables(into),
+            Self::Call(call) => call.variables(into),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// A compiled payload template.
 #[derive(Debug, Clone)]
 pub struct Template {
-    value: Value,
+    node: Node,
+}
+
+/// Static parts stay whole, so that they are cloned as a whole.
+#[derive(Debug, Clone)]
+enum Node {
+    Static(Value),
+    Object(Vec<(String, Node)>),
+    Array(Vec<Node>),
+    Expression {
+        /// The field as written, `value.$`.
+        field: String,
+        expression: Expression,
+    },
 }
 
 /// Why a template cannot be compiled; `pointer` is the JSON pointer of the field inside it.
@@ -45,6 +95,24 @@ pub enum TemplateSyntaxErrorKind {
     Expression(SyntaxError),
     /// Two fields have the same name once `.$` is stripped.
     Duplicate { name: String },
+    /// More levels than a template may have.
+    TooDeep,
+}
+
+impl fmt::Display for TemplateSyntaxErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAString => f.write_str(
+                "the value of a field that ends in `.$` must be a string with a path or an \
+                 intrinsic function",
+            ),
+            Self::Expression(error) => error.fmt(f),
+            Self::Duplicate { name } => {
+                write!(f, "there is another field `{name}` once `.$` is stripped")
+            }
+            Self::TooDeep => write!(f, "nested more than {DEPTH_MAX} levels deep"),
+        }
+    }
 }
 
 /// Why a template has no value.
@@ -55,18 +123,176 @@ pub struct TemplateError {
     pub error: EvalError,
 }
 
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "field '{}': {}", self.field, self.error)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
 impl Template {
     /// Compiles, or says all that is wrong.
     pub fn parse(value: &Value) -> Result<Self, Vec<TemplateSyntaxError>> {
-        Ok(Self {
-            value: value.clone(),
-        })
+        let mut compiler = Compiler::default();
+        let node = compiler.compile(value, 0);
+        if !compiler.errors.is_empty() {
+            return Err(compiler.errors);
+        }
+        let node = node.unwrap_or_else(|| Node::Static(value.clone()));
+        Ok(Self { node })
     }
 
-    pub fn evaluate(&self, _scope: &Scope<'_>) -> Result<Value, TemplateError> {
-        Ok(self.value.clone())
+    pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, TemplateError> {
+        self.node.evaluate(scope)
     }
 
     /// The names of the workflow variables it reads.
-    pub fn variables(&self, _into: &mut dyn FnMut(&str)) {}
+    pub fn variables(&self, into: &mut dyn FnMut(&str)) {
+        self.node.variables(into);
+    }
+}
+
+impl Node {
+    fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, TemplateError> {
+        Ok(match self {
+            Self::Static(value) => value.clone(),
+            Self::Object(nodes) => {
+                let mut fields = Map::with_capacity(nodes.len());
+                for (name, node) in nodes {
+                    fields.insert(name.clone(), node.evaluate(scope)?);
+                }
+                Value::Object(fields)
+            }
+            Self::Array(nodes) => {
+                let items = nodes.iter().map(|node| node.evaluate(scope));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            Self::Expression { field, expression } => match expression.evaluate(scope) {
+                Ok(value) => value.into_owned(),
+                Err(error) => {
+                    let field = field.clone();
+                    return Err(TemplateError { field, error });
+                }
+            },
+        })
+    }
+
+    fn variables(&self, into: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Static(_) => {}
+            Self::Object(nodes) => nodes.iter().for_each(|(_, node)| node.variables(into)),
+            Self::Array(nodes) => nodes.iter().for_each(|node| node.variables(into)),
+            Self::Expression { expression, .. } => expression.variables(into),
+        }
+    }
+}
+
+/// Walks a template, and collects all that is wrong.
+#[derive(Default)]
+struct Compiler {
+    /// The pointer of the value at hand.
+    pointer: String,
+    errors: Vec<TemplateSyntaxError>,
+}
+
+impl Compiler {
+    /// `None` for a value without expressions: its parent may be static too.
+    fn compile(&mut self, value: &Value, depth: usize) -> Option<Node> {
+        match value {
+            Value::Object(_) | Value::Array(_) if depth > DEPTH_MAX => {
+                self.report(TemplateSyntaxErrorKind::TooDeep);
+                None
+            }
+            Value::Object(fields) => self.object(fields, depth),
+            Value::Array(items) => self.array(items, depth),
+            _ => None,
+        }
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>, depth: usize) -> Option<Node> {
+        let mut nodes: Vec<Option<Node>> = Vec::with_capacity(fields.len());
+        let mut names = HashSet::new();
+        for (field, value) in fields {
+            let length = self.enter(field);
+            let name = stripped(field);
+            // With `a` and `a.$` the latter is at fault, whichever comes first.
+            let known = !names.insert(name);
+            if known || (name != field && fields.contains_key(name)) {
+                let name = name.to_owned();
+                self.report(TemplateSyntaxErrorKind::Duplicate { name });
+            }
+            nodes.push(if name == field {
+                self.compile(value, depth + 1)
+            } else {
+                self.expression(field, value)
+            });
+            self.pointer.truncate(length);
+        }
+        if nodes.iter().all(Option::is_none) {
+            return None;
+        }
+        let nodes = fields.iter().zip(nodes).map(|((field, value), node)| {
+            let node = node.unwrap_or_else(|| Node::Static(value.clone()));
+            (stripped(field).to_owned(), node)
+        });
+        Some(Node::Object(nodes.collect()))
+    }
+
+    fn array(&mut self, items: &[Value], depth: usize) -> Option<Node> {
+        let mut nodes = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let length = self.enter(&index.to_string());
+            nodes.push(self.compile(item, depth + 1));
+            self.pointer.truncate(length);
+        }
+        if nodes.iter().all(Option::is_none) {
+            return None;
+        }
+        let nodes = items.iter().zip(nodes);
+        let node = |(item, node): (&Value, Option<Node>)| {
+            node.unwrap_or_else(|| Node::Static(item.clone()))
+        };
+        Some(Node::Array(nodes.map(node).collect()))
+    }
+
+    fn expression(&mut self, field: &str, value: &Value) -> Option<Node> {
+        let Value::String(text) = value else {
+            self.report(TemplateSyntaxErrorKind::NotAString);
+            return None;
+        };
+        match Expression::parse(text) {
+            Ok(expression) => Some(Node::Expression {
+                field: field.to_owned(),
+                expression,
+            }),
+            Err(error) => {
+                self.report(TemplateSyntaxErrorKind::Expression(error));
+                None
+            }
+        }
+    }
+
+    /// Adds a step to the pointer, and says how long it was before.
+    fn enter(&mut self, name: &str) -> usize {
+        let length = self.pointer.len();
+        self.pointer.push('/');
+        for character in name.chars() {
+            match character {
+                '~' => self.pointer.push_str("~0"),
+                '/' => self.pointer.push_str("~1"),
+                character => self.pointer.push(character),
+            }
+        }
+        length
+    }
+
+    fn report(&mut self, kind: TemplateSyntaxErrorKind) {
+        let pointer = self.pointer.clone();
+        self.errors.push(TemplateSyntaxError { pointer, kind });
+    }
+}
+
+fn stripped(field: &str) -> &str {
+    field.strip_suffix(".$").unwrap_or(field)
 }

@@ -1,0 +1,138 @@
+//! What a path consists of once it is compiled.
+
+use std::fmt::{self, Write};
+
+use serde_json::Value;
+
+use super::filter::Filter;
+use super::function::Function;
+
+/// One step of a path.
+#[derive(Debug, Clone)]
+pub(super) enum Token {
+    /// `.name`, `['name']`
+    Field(Box<str>),
+    /// `['a','b']`: an object of those fields at the end of a path, each in turn elsewhere
+    Fields(Vec<Box<str>>),
+    /// `[0]`, `[-1]`
+    Index(i32),
+    /// `[0,2]`
+    Indexes(Vec<i32>),
+    /// `[1:]`, `[:2]`, `[1:2]`
+    Slice(Option<i32>, Option<i32>),
+    /// `.*`, `[*]`
+    Wildcard,
+    /// `..`, which always has a step after it
+    Scan,
+    /// `[?(…)]`
+    Filter(Box<Filter>),
+    /// `.length()`, which never has a step after it
+    Function(Box<Function>),
+}
+
+impl Token {
+    fn is_definite(&self, last: bool) -> bool {
+        match self {
+            Self::Field(_) | Self::Index(_) | Self::Function(_) => true,
+            Self::Fields(_) => last,
+            _ => false,
+        }
+    }
+}
+
+/// As Jayway writes a step in its messages.
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(f, "['{name}']"),
+            Self::Fields(names) => {
+                let names: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+                write!(f, "[{}]", names.join(","))
+            }
+            Self::Index(index) => write!(f, "[{index}]"),
+            Self::Indexes(indexes) => {
+                let indexes: Vec<_> = indexes.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", indexes.join(","))
+            }
+            Self::Slice(from, to) => {
+                let show = |bound: &Option<i32>| bound.map_or(String::new(), |n| n.to_string());
+                write!(f, "[{}:{}]", show(from), show(to))
+            }
+            Self::Wildcard => f.write_str("[*]"),
+            Self::Scan => f.write_str(".."),
+            Self::Filter(_) => f.write_str("[?]"),
+            Self::Function(function) => write!(f, ".{function}"),
+        }
+    }
+}
+
+/// The steps after the root.
+#[derive(Debug, Clone)]
+pub(super) struct Steps {
+    tokens: Box<[Token]>,
+    definite: bool,
+    /// Only fields and indexes: the common path, walked without any set-up.
+    plain: bool,
+}
+
+impl Steps {
+    pub(super) fn new(tokens: Vec<Token>) -> Self {
+        let last = tokens.len().saturating_sub(1);
+        let definite = (tokens.iter().enumerate()).all(|(at, token)| token.is_definite(at == last));
+        let plain = (tokens.iter()).all(|token| matches!(token, Token::Field(_) | Token::Index(_)));
+        Self {
+            tokens: tokens.into(),
+            definite,
+            plain,
+        }
+    }
+
+    pub(super) fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    pub(super) fn is_definite(&self) -> bool {
+        self.definite
+    }
+
+    /// The node that fields and indexes lead to. `None` says only that this was not enough:
+    /// the full evaluation then finds the value or the reason.
+    pub(super) fn walk<'a>(&self, document: &'a Value) -> Option<&'a Value> {
+        if !self.plain {
+            return None;
+        }
+        let mut node = document;
+        for token in &self.tokens {
+            node = match (token, node) {
+                (Token::Field(name), Value::Object(fields)) => fields.get(&**name)?,
+                (Token::Index(index), Value::Array(items)) => {
+                    items.get(position(*index, items.len())?)?
+                }
+                _ => return None,
+            };
+        }
+        Some(node)
+    }
+
+    /// The path up to a step, as Jayway writes it.
+    pub(super) fn prefix(&self, root: &dyn fmt::Display, until: usize) -> String {
+        let mut text = root.to_string();
+        for token in &self.tokens[..until] {
+            let _ = write!(text, "{token}");
+        }
+        text
+    }
+}
+
+/// Where an index points to; from the end if it is negative.
+pub(super) fn position(index: i32, len: usize) -> Option<usize> {
+    if index >= 0 {
+        usize::try_from(index).ok()
+    } else {
+        len.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
+    }
+}
