@@ -1,0 +1,51 @@
+//! How far one evaluation may go. Every bound ends in [`EvalError::Limit`].
+
+use crate::EvalError;
+
+/// Longest expression, in bytes. AWS bounds a whole definition by 1 MiB.
+pub(super) const TEXT_BYTES_MAX: usize = 256 * 1024;
+
+/// Longest sequence. The service itself stops one element later.
+pub(super) const SEQUENCE_LENGTH_MAX: usize = 873_782;
+
+/// Nested evaluation steps; a recursive call takes about three.
+pub(super) const DEPTH_MAX: usize = 1_000;
+
+/// How deep data may nest, on the way in and on the way out.
+pub(super) const DATA_DEPTH_MAX: usize = 1_000;
+
+/// Milliseconds of evaluation.
+pub(super) const TIME_MS_MAX: u64 = 2_000;
+
+/// Longest string, in bytes.
+pub(super) const STRING_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes that one evaluation may allocate in all, counted where data can grow.
+pub(super) const ALLOCATED_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// Values that one operation may walk through, shared parts counted each time.
+pub(super) const WALKED_VALUES_MAX: usize = 4 * 1024 * 1024;
+
+pub(super) fn memory() -> EvalError {
+    limit("Expression evaluation memory limit exceeded")
+}
+
+pub(super) fn depth() -> EvalError {
+    limit("Expression evaluation depth limit exceeded")
+}
+
+pub(super) fn time() -> EvalError {
+    limit("Expression evaluation time limit exceeded")
+}
+
+pub(super) fn data_depth() -> EvalError {
+    limit(&format!(
+        "data nested deeper than {DATA_DEPTH_MAX} levels cannot be evaluated"
+    ))
+}
+
+fn limit(message: &str) -> EvalError {
+    EvalError::Limit {
+        message: message.to_owned(),
+    }
+}

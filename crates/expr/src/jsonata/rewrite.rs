@@ -1,0 +1,377 @@
+//! Puts the calls of [`guard`] into an expression.
+//!
+//! Data grows where an expression builds values and where it does so again and again. One
+//! that only selects and compares is left as it is, which keeps the engine's fast paths.
+
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
+use jsonata_core::value::with_stack;
+
+use super::guard;
+
+/// Rewrites `node`; `names` are the free names in it.
+pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
+    let mut rewrite = Rewrite {
+        names,
+        repeats: repeats(&node),
+    };
+    let mut node = node;
+    rewrite.node(&mut node);
+    with_stand_ins(node, names)
+}
+
+/// Functions that call back are guarded by functions written in JSONata, bound first.
+fn with_stand_ins(node: AstNode, names: &[String]) -> AstNode {
+    let mut block: Vec<AstNode> = names.iter().filter_map(|name| stand_in(name)).collect();
+    if block.is_empty() {
+        return node;
+    }
+    block.push(node);
+    AstNode::Block(block)
+}
+
+/// `$replace := function($0, $1, $2, $3) { $check('replace', …) ? $original(…) }`
+fn stand_in(name: &str) -> Option<AstNode> {
+    let parameters: Vec<String> = (0..guard::calling_back(name)?)
+        .map(|index| format!("everstep {index}"))
+        .collect();
+    let variables: Vec<AstNode> = parameters
+        .iter()
+        .map(|name| AstNode::Variable(name.clone()))
+        .collect();
+    let mut checked = vec![AstNode::String(name.to_owned())];
+    checked.extend(variables.iter().cloned());
+    let mut passed = variables;
+    if name == "replace" {
+        passed[2] = charged_function(&passed[2]);
+    }
+    let body = AstNode::Conditional {
+        condition: Box::new(call(guard::CHECK, checked)),
+        then_branch: Box::new(call(&guard::original(name), passed)),
+        else_branch: None,
+    };
+    Some(AstNode::Binary {
+        op: BinaryOp::ColonEqual,
+        lhs: Box::new(AstNode::Variable(name.to_owned())),
+        rhs: Box::new(AstNode::Lambda {
+            params: parameters,
+            body: Box::new(body),
+            signature: None,
+            thunk: false,
+        }),
+    })
+}
+
+/// A function whose results are paid for; anything else as it is.
+fn charged_function(function: &AstNode) -> AstNode {
+    let argument = "everstep match".to_owned();
+    let result = AstNode::Call {
+        procedure: Box::new(function.clone()),
+        args: vec![AstNode::Variable(argument.clone())],
+    };
+    AstNode::Conditional {
+        condition: Box::new(AstNode::Binary {
+            op: BinaryOp::Equal,
+            lhs: Box::new(call(guard::TYPE, vec![function.clone()])),
+            rhs: Box::new(AstNode::String("function".to_owned())),
+        }),
+        then_branch: Box::new(AstNode::Lambda {
+            params: vec![argument],
+            body: Box::new(call(guard::CHARGE, vec![result])),
+            signature: None,
+            thunk: false,
+        }),
+        else_branch: Some(Box::new(function.clone())),
+    }
+}
+
+fn call(name: &str, args: Vec<AstNode>) -> AstNode {
+    AstNode::Function {
+        name: name.to_owned(),
+        args,
+        is_builtin: true,
+    }
+}
+
+/// Whether anything in `node` can be evaluated more than once, or be used more than once.
+fn repeats(node: &AstNode) -> bool {
+    let mut found = false;
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        found |= match node {
+            AstNode::Lambda { .. } | AstNode::Transform { .. } => true,
+            AstNode::Binary { op, .. } => matches!(op, BinaryOp::ColonEqual | BinaryOp::ChainPipe),
+            AstNode::Path { steps } => steps.iter().skip(1).any(|step| builds(&step.node)),
+            AstNode::ObjectTransform { .. } => true,
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+        for_each_child(node, &mut |child| nodes.push(child));
+    }
+    false
+}
+
+/// Whether a step of a path does more than to select.
+fn builds(node: &AstNode) -> bool {
+    !matches!(
+        node,
+        AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_)
+    )
+}
+
+fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
+    match node {
+        AstNode::Path { steps } => steps.iter().for_each(|step| {
+            into(&step.node);
+            for stage in &step.stages {
+                if let Stage::Filter(predicate) = stage {
+                    into(predicate);
+                }
+            }
+        }),
+        AstNode::Binary { lhs, rhs, .. } => [lhs, rhs].into_iter().for_each(|side| into(side)),
+        AstNode::Unary { operand, .. } => into(operand),
+        AstNode::Function { args, .. } => args.iter().for_each(into),
+        AstNode::Call { procedure, args } => {
+            into(procedure);
+            args.iter().for_each(into);
+        }
+        AstNode::Lambda { body, .. } => into(body),
+        AstNode::Array(items) | AstNode::ArrayGroup(items) | AstNode::Block(items) => {
+            items.iter().for_each(into);
+        }
+        AstNode::Object(pairs) => pairs.iter().for_each(|(key, value)| {
+            into(key);
+            into(value);
+        }),
+        AstNode::ObjectTransform { input, pattern } => {
+            into(input);
+            pattern.iter().for_each(|(key, value)| {
+                into(key);
+                into(value);
+            });
+        }
+        AstNode::Conditional {
+            condition,
+            then_branch,
+            else_branch,
+        } => {
+            into(condition);
+            into(then_branch);
+            else_branch.iter().for_each(|branch| into(branch));
+        }
+        AstNode::FunctionApplication(inner) => into(inner),
+        AstNode::Sort { input, terms } => {
+            into(input);
+            terms.iter().for_each(|(term, _)| into(term));
+        }
+        AstNode::Transform {
+            location,
+            update,
+            delete,
+        } => {
+            into(location);
+            into(update);
+            delete.iter().for_each(|delete| into(delete));
+        }
+        _ => {}
+    }
+}
+
+struct Rewrite<'a> {
+    names: &'a [String],
+    /// Whether the growing operators need to be paid for.
+    repeats: bool,
+}
+
+impl Rewrite<'_> {
+    fn node(&mut self, node: &mut AstNode) {
+        with_stack(|| self.visit(node));
+    }
+
+    fn visit(&mut self, node: &mut AstNode) {
+        match node {
+            AstNode::Path { steps } => self.path(steps),
+            AstNode::Binary { op, lhs, rhs } => {
+                self.node(lhs);
+                self.right(*op, rhs);
+            }
+            AstNode::Unary { operand, .. } => self.node(operand),
+            AstNode::Function { .. } => self.function(node, 0),
+            AstNode::Call { procedure, args } => {
+                self.node(procedure);
+                self.nodes(args);
+            }
+            AstNode::Lambda { body, .. } => {
+                self.node(body);
+                charge_tail(body);
+            }
+            AstNode::Array(items) | AstNode::ArrayGroup(items) => {
+                self.nodes(items);
+                self.charge_all(items.iter_mut());
+            }
+            AstNode::Block(nodes) => self.nodes(nodes),
+            AstNode::Object(pairs) => self.pairs(pairs),
+            AstNode::ObjectTransform { input, pattern } => {
+                self.node(input);
+                self.pairs(pattern);
+            }
+            AstNode::Conditional {
+                condition,
+                then_branch,
+                else_branch,
+            } => {
+                self.node(condition);
+                self.node(then_branch);
+                else_branch.iter_mut().for_each(|branch| self.node(branch));
+            }
+            AstNode::FunctionApplication(inner) => self.node(inner),
+            AstNode::Sort { input, terms } => {
+                self.node(input);
+                terms.iter_mut().for_each(|(term, _)| self.node(term));
+            }
+            AstNode::Transform {
+                location,
+                update,
+                delete,
+            } => {
+                self.node(location);
+                self.node(update);
+                delete.iter_mut().for_each(|delete| self.node(delete));
+            }
+            _ => {}
+        }
+        self.operator(node);
+    }
+
+    fn nodes(&mut self, nodes: &mut [AstNode]) {
+        nodes.iter_mut().for_each(|node| self.node(node));
+    }
+
+    fn pairs(&mut self, pairs: &mut [(AstNode, AstNode)]) {
+        for (key, value) in pairs.iter_mut() {
+            self.node(key);
+            self.node(value);
+        }
+        self.charge_all(pairs.iter_mut().map(|(_, value)| value));
+    }
+
+    fn charge_all<'n>(&self, nodes: impl Iterator<Item = &'n mut AstNode>) {
+        if self.repeats {
+            nodes.for_each(charge);
+        }
+    }
+
+    /// Behind `~>` a call has one more argument than is written.
+    fn right(&mut self, op: BinaryOp, rhs: &mut AstNode) {
+        if op == BinaryOp::ChainPipe && matches!(rhs, AstNode::Function { .. }) {
+            self.function(rhs, 1);
+        } else {
+            self.node(rhs);
+        }
+    }
+
+    /// A guarded function cannot see the context, so it is handed over.
+    fn function(&mut self, node: &mut AstNode, more: usize) {
+        let AstNode::Function { name, args, .. } = node else {
+            return;
+        };
+        self.nodes(args);
+        let required = guard::required_arguments(name).unwrap_or_default();
+        let partial = args.contains(&AstNode::Placeholder);
+        if args.len() + more < required && !partial && self.names.contains(name) {
+            args.insert(0, AstNode::Variable(String::new()));
+        }
+    }
+
+    fn operator(&self, node: &mut AstNode) {
+        let name = match node {
+            AstNode::Binary { op, .. } if *op == BinaryOp::Range => guard::RANGE,
+            AstNode::Binary { op, .. } if *op == BinaryOp::Concatenate && self.repeats => {
+                guard::CONCATENATE
+            }
+            _ => return,
+        };
+        if let AstNode::Binary { lhs, rhs, .. } = std::mem::replace(node, AstNode::Null) {
+            *node = call(name, vec![*lhs, *rhs]);
+        }
+    }
+
+    fn path(&mut self, steps: &mut [PathStep]) {
+        for (index, step) in steps.iter_mut().enumerate() {
+            self.node(&mut step.node);
+            for stage in &mut step.stages {
+                if let Stage::Filter(predicate) = stage {
+                    self.node(predicate);
+                }
+            }
+            if index > 0 {
+                charge_step(&mut step.node);
+            }
+        }
+    }
+}
+
+/// `.$name` and `.(…)` give a value of their own for each item.
+fn charge_step(node: &mut AstNode) {
+    match node {
+        AstNode::FunctionApplication(inner) => charge_tail(inner),
+        AstNode::Block(_) => charge_tail(node),
+        AstNode::Variable(name) if !name.is_empty() => charge(node),
+        _ => {}
+    }
+}
+
+/// Charges for the value of a body. Calls of an expression's own functions are left alone:
+/// they pay for themselves, and would no longer be tail calls.
+fn charge_tail(body: &mut AstNode) {
+    match body {
+        AstNode::Conditional {
+            then_branch,
+            else_branch,
+            ..
+        } => with_stack(|| {
+            charge_tail(then_branch);
+            else_branch
+                .iter_mut()
+                .for_each(|branch| charge_tail(branch));
+        }),
+        AstNode::Block(nodes) => {
+            with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail))
+        }
+        AstNode::Variable(name) if !name.is_empty() => charge(body),
+        AstNode::Path { steps } if selects_from_variable(steps) => charge(body),
+        _ => {}
+    }
+}
+
+fn selects_from_variable(steps: &[PathStep]) -> bool {
+    steps
+        .iter()
+        .all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
+        && matches!(steps.first().map(|step| &step.node), Some(AstNode::Variable(name)) if !name.is_empty())
+}
+
+/// Wraps `node`, unless it can hold nothing that is not paid for already.
+fn charge(node: &mut AstNode) {
+    if matches!(
+        node,
+        AstNode::String(_)
+            | AstNode::Name(_)
+            | AstNode::Number(_)
+            | AstNode::Boolean(_)
+            | AstNode::Null
+            | AstNode::Undefined
+            | AstNode::Placeholder
+            | AstNode::Lambda { .. }
+            | AstNode::Array(_)
+            | AstNode::ArrayGroup(_)
+            | AstNode::Object(_)
+    ) || matches!(node, AstNode::Function { name, .. } if name == guard::RANGE)
+    {
+        return;
+    }
+    let value = std::mem::replace(node, AstNode::Null);
+    *node = call(guard::CHARGE, vec![value]);
+}

@@ -1,0 +1,177 @@
+//! The data of one state, and the evaluation of expressions on it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use jsonata_core::evaluator::{Context, Evaluator, EvaluatorError, EvaluatorOptions};
+use jsonata_core::value::JValue;
+use serde_json::Value;
+
+use super::analysis::Analysis;
+use super::guard::{self, Ledger};
+use super::plan::{Plan, Selected, select};
+use super::{Expression, convert, functions, limits};
+use crate::{Entropy, EvalError, Variables};
+
+/// The data of one state, converted once for all the expressions of that state, and only
+/// as far as they read it.
+pub struct Session<'a> {
+    states: &'a Value,
+    variables: &'a dyn Variables,
+    entropy: &'a Entropy,
+    converted: RefCell<Converted>,
+}
+
+/// What the engine has been given so far.
+#[derive(Default)]
+struct Converted {
+    states: HashMap<String, JValue>,
+    variables: HashMap<String, JValue>,
+}
+
+impl<'a> Session<'a> {
+    /// `states` is the value of `$states`: an object with `input`, `context` and perhaps
+    /// `result` or `errorOutput`.
+    #[must_use]
+    pub fn new(states: &'a Value, variables: &'a dyn Variables, entropy: &'a Entropy) -> Self {
+        Self {
+            states,
+            variables,
+            entropy,
+            converted: RefCell::default(),
+        }
+    }
+
+    /// The value; `EvalError::Undefined` if there is none.
+    pub fn evaluate(&self, expression: &Expression) -> Result<Value, EvalError> {
+        match &expression.compiled().plan {
+            Some(Plan::Literal(value)) => Ok(value.clone()),
+            Some(Plan::Path { root, fields }) => self.path(expression, root, fields),
+            None => self.run(expression, &JValue::Undefined, guard::options()),
+        }
+    }
+
+    fn path(
+        &self,
+        expression: &Expression,
+        root: &str,
+        fields: &[String],
+    ) -> Result<Value, EvalError> {
+        let root = match root {
+            "states" => Some(self.states),
+            name => self.variables.get(name),
+        };
+        match root.map_or(Selected::Unclear, |root| select(root, fields)) {
+            Selected::Found(value) => Ok(value.clone()),
+            Selected::Missing => Err(EvalError::Undefined),
+            Selected::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
+        }
+    }
+
+    /// Evaluates in the engine, with `input` as the context at the top level.
+    pub(super) fn run(
+        &self,
+        expression: &Expression,
+        input: &JValue,
+        options: EvaluatorOptions,
+    ) -> Result<Value, EvalError> {
+        let context = self.context(expression)?;
+        let ledger = Rc::new(Ledger::new());
+        // The engine is not ours: should it panic, then only this evaluation fails.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut evaluator = Evaluator::with_options(context, options);
+            let names = &expression.compiled().analysis.names;
+            functions::register(&mut evaluator, names, self.entropy, &ledger)?;
+            guard::register(&mut evaluator, names, &ledger)?;
+            evaluator.evaluate(&expression.compiled().ast, input)
+        }));
+        match outcome {
+            Ok(Ok(value)) => convert::from_engine(&value)?.ok_or(EvalError::Undefined),
+            Ok(Err(_)) if ledger.is_exhausted() => Err(limits::memory()),
+            Ok(Err(error)) => Err(failure(&error)),
+            Err(_) => Err(EvalError::Jsonata {
+                code: None,
+                message: "the expression cannot be evaluated: internal error of the engine"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    fn context(&self, expression: &Expression) -> Result<Context, EvalError> {
+        let mut context = Context::new();
+        let analysis = &expression.compiled().analysis;
+        for name in &analysis.names {
+            if name == "states" {
+                context.bind(name.clone(), self.states(analysis)?);
+            } else if let Some(value) = self.variable(name)? {
+                context.bind(name.clone(), value);
+            } else {
+                guard::bind(&mut context, name);
+            }
+        }
+        Ok(context)
+    }
+
+    /// `$states`, with no more fields than are read.
+    fn states(&self, analysis: &Analysis) -> Result<JValue, EvalError> {
+        let Value::Object(fields) = self.states else {
+            return convert::to_engine(self.states);
+        };
+        let is_read =
+            |name: &String| analysis.states_whole || analysis.states_fields.contains(name);
+        let converted = &mut self.converted.borrow_mut().states;
+        let read = fields.iter().filter(|(name, _)| is_read(name));
+        Ok(JValue::object(
+            read.map(|(name, value)| Ok((name.clone(), once(converted, name, value)?)))
+                .collect::<Result<_, EvalError>>()?,
+        ))
+    }
+
+    fn variable(&self, name: &str) -> Result<Option<JValue>, EvalError> {
+        let Some(value) = self.variables.get(name) else {
+            return Ok(None);
+        };
+        let converted = &mut self.converted.borrow_mut().variables;
+        once(converted, name, value).map(Some)
+    }
+}
+
+/// The converted value of that name, converted now if it was not before.
+fn once(
+    converted: &mut HashMap<String, JValue>,
+    name: &str,
+    value: &Value,
+) -> Result<JValue, EvalError> {
+    if let Some(known) = converted.get(name) {
+        return Ok(known.clone());
+    }
+    let value = convert::to_engine(value)?;
+    converted.insert(name.to_owned(), value.clone());
+    Ok(value)
+}
+
+/// The engine's error, in our terms.
+fn failure(error: &EvaluatorError) -> EvalError {
+    let message = error.message();
+    let (code, message) = match error.code() {
+        Some(code) => (Some(code), message[code.len() + 1..].trim_start()),
+        None => (None, message),
+    };
+    match code {
+        Some("D1011" | "U1001" | "U1002") => limits::depth(),
+        Some("D1012") => limits::time(),
+        Some("D2014" | "D2015") => limits::memory(),
+        // The engine adds what was invoked; the reference says no more than this.
+        Some("T1006") => thrown(code, "Attempted to invoke a non-function"),
+        code => thrown(code, message),
+    }
+}
+
+fn thrown(code: Option<&str>, message: &str) -> EvalError {
+    EvalError::Jsonata {
+        code: code.map(str::to_owned),
+        message: message.to_owned(),
+    }
+}
