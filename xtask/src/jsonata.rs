@@ -66,10 +66,7 @@ fn load(directory: &Path) -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     for group in files(&directory.join("groups"))? {
         for path in files(&group)? {
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
+            if path.extension().is_some_and(|extension| extension == "json") {
                 load_file(&path, &datasets, &mut cases)
                     .with_context(|| path.display().to_string())?;
             }
@@ -117,9 +114,7 @@ fn load_case(
         bindings: case["bindings"].as_object().cloned().unwrap_or_default(),
         bounds: Bounds {
             time_ms: case["timelimit"].as_u64(),
-            depth: case["depth"]
-                .as_u64()
-                .and_then(|depth| depth.try_into().ok()),
+            depth: case["depth"].as_u64().and_then(|depth| depth.try_into().ok()),
         },
         unordered: case["unordered"] == true,
         expected: expected(case)?,
@@ -140,9 +135,7 @@ fn expected(case: &Value) -> anyhow::Result<Expected> {
 
 fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
-    let mut paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }
@@ -159,11 +152,9 @@ fn stem(path: &Path) -> String {
 /// Why Step Functions would not even create a machine with this expression.
 fn refused(case: &Case) -> Option<&'static str> {
     let error = Expression::parse(&case.expr).err()?;
-    ["$eval", "??", "?:"].into_iter().find(|word| {
-        error
-            .message
-            .ends_with(&format!(" {word} is not supported"))
-    })
+    ["$eval", "??", "?:"]
+        .into_iter()
+        .find(|word| error.message.ends_with(&format!(" {word} is not supported")))
 }
 
 impl Case {
@@ -212,10 +203,7 @@ impl Case {
             Ok(None) => "undefined".to_owned(),
             Err(failure) => failure.to_string(),
         };
-        Err(format!(
-            "{} gives {found}, not {:?}",
-            self.expr, self.expected
-        ))
+        Err(format!("{} gives {found}, not {:?}", self.expr, self.expected))
     }
 
     fn equal(&self, found: &Value, expected: &Value) -> bool {

@@ -46,10 +46,7 @@ pub(crate) fn run(file: &File) -> anyhow::Result<ExitCode> {
             Verdict::Passed => passed += 1,
             Verdict::Failed { expected, got } => {
                 failed += 1;
-                println!(
-                    "failed   {}\n  expected {expected}\n  got      {got}",
-                    case.path
-                );
+                println!("failed   {}\n  expected {expected}\n  got      {got}", case.path);
             }
             Verdict::Skipped { reason } => {
                 skipped += 1;
@@ -58,33 +55,22 @@ pub(crate) fn run(file: &File) -> anyhow::Result<ExitCode> {
         }
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn judge(case: &Case, document: &Value) -> Verdict {
     if let Some(reason) = other_root(&case.path) {
-        return Verdict::Skipped {
-            reason: reason.to_owned(),
-        };
+        return Verdict::Skipped { reason: reason.to_owned() };
     }
     let path = match Path::parse(&case.path) {
         Ok(path) => path,
         Err(_) if case.invalid => return Verdict::Passed,
         Err(error) if error.kind == SyntaxErrorKind::Unsupported => {
-            return Verdict::Skipped {
-                reason: format!("unsupported: {error}"),
-            };
+            return Verdict::Skipped { reason: format!("unsupported: {error}") };
         }
         Err(error) => return fail(case, format!("invalid: {error}")),
     };
-    if case
-        .definite
-        .is_some_and(|definite| definite != path.is_definite())
-    {
+    if case.definite.is_some_and(|definite| definite != path.is_definite()) {
         return fail(case, format!("definite: {}", path.is_definite()));
     }
     let entropy = Entropy::new(0, 0);

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own habits, as programs.
 
+mod definitions;
 mod jsonata;
 mod jsonpath;
 
@@ -17,6 +18,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Check that every definition below a directory is accepted
+    Definitions { directory: PathBuf },
     /// Compare paths with what Jayway JsonPath answers
     Jsonpath {
         /// A file with a document and cases
@@ -31,6 +34,7 @@ enum Task {
 
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
+        Task::Definitions { directory } => definitions::run(&directory),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
     }

@@ -3,9 +3,11 @@
 //! [`parse`] takes a text and returns the model and every problem at once. What a definition
 //! means at run time is not known here; how expressions are written and evaluated is `expr`'s.
 
+mod advice;
 mod diagnostic;
 pub mod document;
 mod duplicates;
+pub mod error_name;
 mod integration;
 mod lower;
 pub mod model;
@@ -13,12 +15,14 @@ mod place;
 mod rule;
 mod service;
 mod source;
+mod variables;
 
 pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
 pub use model::{Machine, WorkflowType};
 pub use place::Place;
 pub use rule::{Rule, Severity};
 pub use source::{Format, Position, Source, Span};
+pub use variables::references;
 
 /// The service's own limit on a definition.
 pub const DEFINITION_BYTES_MAX: usize = 1_048_576;
@@ -71,6 +75,10 @@ pub fn parse(source: &Source, options: &Options) -> Parsed {
         return refused(service::not_an_object(&root));
     }
     let machine = lower::lower(&cx, &root);
+    if let Some(machine) = &machine {
+        variables::check(&cx, machine);
+        advice::check(&cx, machine);
+    }
     let mut diagnostics = cx.into_diagnostics();
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.rule));
     Parsed { machine, diagnostics }

@@ -17,10 +17,7 @@ pub struct Entropy {
 impl Entropy {
     #[must_use]
     pub fn new(now_ms: i64, seed: u64) -> Self {
-        Self {
-            now_ms,
-            draws: RefCell::new(Pcg64Mcg::seed_from_u64(seed)),
-        }
+        Self { now_ms, draws: RefCell::new(Pcg64Mcg::seed_from_u64(seed)) }
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -55,10 +52,7 @@ impl Entropy {
 }
 
 /// The 53 upper bits as a fraction.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "53 bits are exactly what an f64 holds"
-)]
+#[expect(clippy::cast_precision_loss, reason = "53 bits are exactly what an f64 holds")]
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -81,10 +75,7 @@ mod tests {
             let uuid = entropy.next_uuid();
             assert_eq!(uuid.len(), 36);
             assert_eq!(uuid.as_bytes()[14], b'4');
-            assert!(
-                matches!(uuid.as_bytes()[19], b'8' | b'9' | b'a' | b'b'),
-                "{uuid}"
-            );
+            assert!(matches!(uuid.as_bytes()[19], b'8' | b'9' | b'a' | b'b'), "{uuid}");
         }
     }
 }

@@ -25,21 +25,11 @@ pub enum SyntaxErrorKind {
 
 impl SyntaxError {
     pub fn invalid(message: impl Into<String>, span: Range<usize>) -> Self {
-        Self {
-            kind: SyntaxErrorKind::Invalid,
-            message: message.into(),
-            span,
-            hint: None,
-        }
+        Self { kind: SyntaxErrorKind::Invalid, message: message.into(), span, hint: None }
     }
 
     pub fn unsupported(message: impl Into<String>, span: Range<usize>) -> Self {
-        Self {
-            kind: SyntaxErrorKind::Unsupported,
-            message: message.into(),
-            span,
-            hint: None,
-        }
+        Self { kind: SyntaxErrorKind::Unsupported, message: message.into(), span, hint: None }
     }
 
     #[must_use]
@@ -93,15 +83,8 @@ impl fmt::Display for EvalError {
         match self {
             Self::Path { path, reason } => write!(f, "invalid path '{path}': {reason}"),
             Self::Intrinsic { call, reason } => write!(f, "intrinsic function '{call}': {reason}"),
-            Self::Jsonata {
-                code: Some(code),
-                message,
-            } => write!(f, "{code}: {message}"),
-            Self::Jsonata {
-                code: None,
-                message,
-            }
-            | Self::Limit { message } => f.write_str(message),
+            Self::Jsonata { code: Some(code), message } => write!(f, "{code}: {message}"),
+            Self::Jsonata { code: None, message } | Self::Limit { message } => f.write_str(message),
             Self::Undefined => f.write_str("returned nothing (undefined)"),
         }
     }

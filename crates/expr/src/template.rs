@@ -262,10 +262,7 @@ impl Compiler {
             return None;
         };
         match Expression::parse(text) {
-            Ok(expression) => Some(Node::Expression {
-                field: field.to_owned(),
-                expression,
-            }),
+            Ok(expression) => Some(Node::Expression { field: field.to_owned(), expression }),
             Err(error) => {
                 self.report(TemplateSyntaxErrorKind::Expression(error));
                 None

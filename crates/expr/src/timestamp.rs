@@ -81,9 +81,7 @@ impl Reader<'_> {
         let mut number = 0;
         for _ in 0..digits {
             let digit = self.next().filter(u8::is_ascii_digit);
-            let digit = digit.ok_or(NotATimestamp {
-                reason: "there are too few digits",
-            })?;
+            let digit = digit.ok_or(NotATimestamp { reason: "there are too few digits" })?;
             number = number * 10 + i64::from(digit - b'0');
         }
         Ok(number)
@@ -103,9 +101,7 @@ impl Reader<'_> {
             self.next();
         }
         match digits {
-            0 => Err(NotATimestamp {
-                reason: "there are no digits after the point",
-            }),
+            0 => Err(NotATimestamp { reason: "there are no digits after the point" }),
             _ => Ok(nanoseconds),
         }
     }
@@ -130,19 +126,13 @@ impl Reader<'_> {
         }
         match self.0 {
             [] => Ok(offset),
-            _ => Err(NotATimestamp {
-                reason: "something follows the timestamp",
-            }),
+            _ => Err(NotATimestamp { reason: "something follows the timestamp" }),
         }
     }
 }
 
 fn within(value: i64, least: i64, most: i64, reason: &'static str) -> Result<(), NotATimestamp> {
-    if (least..=most).contains(&value) {
-        Ok(())
-    } else {
-        Err(NotATimestamp { reason })
-    }
+    if (least..=most).contains(&value) { Ok(()) } else { Err(NotATimestamp { reason }) }
 }
 
 fn is_leap(year: i64) -> bool {

@@ -1,9 +1,8 @@
 //! Choice states: rules, conditions and the comparison operators.
 
 use everstep_expr::path::Path;
-use everstep_expr::timestamp::Timestamp;
 
-use super::expression;
+use super::expression::{self, Available};
 use super::flow;
 use super::names::nowhere;
 use super::reader::{Field, Fields, Misplaced};
@@ -34,9 +33,11 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
 fn rule(fields: Fields<'_, '_>, reading: &Reading<'_, '_>) -> ChoiceRule {
     let next = fields.require("Next").map(|field| reading.around.names.resolve(&field));
     let comment = fields.string("Comment").map(str::to_owned);
-    let assign = flow::assign(&fields, reading.language);
+    let assign = flow::assign(&fields, reading.language, Available::Nothing);
     let (condition, output) = if reading.is_jsonata() {
-        let output = fields.get("Output").and_then(|field| expression::jsonata_template(&field));
+        let output = fields
+            .get("Output")
+            .and_then(|field| expression::jsonata_template_with(&field, Available::Nothing));
         (jsonata(&fields), output)
     } else {
         (condition(&fields), None)
@@ -306,20 +307,7 @@ fn comparand(field: &Field<'_, '_>, data_type: DataType, by_path: bool) -> Optio
         DataType::String => field.string().map(|text| Comparand::String(text.to_owned())),
         DataType::Boolean => field.boolean().map(Comparand::Boolean),
         DataType::Numeric => field.number(f64::MIN..=f64::MAX).map(Comparand::Numeric),
-        DataType::Timestamp => {
-            let text = field.string()?;
-            Timestamp::parse(text)
-                .map_err(|error| {
-                    field.cx.report(
-                        field
-                            .report(Rule::InvalidTimestamp, error.message)
-                            .hint_if(error.hint)
-                            .service("String does not match RFC3339 timestamp"),
-                    );
-                })
-                .ok()
-                .map(Comparand::Timestamp)
-        }
+        DataType::Timestamp => expression::timestamp(field).map(Comparand::Timestamp),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Expressions in fields: syntax errors become diagnostics at their place.
 
-use everstep_expr::path::{Path, ReferencePath, Root};
+use everstep_expr::path::{Path, ReferencePath};
 use everstep_expr::template::{self, TemplateSyntaxErrorKind};
+use everstep_expr::timestamp::{self, Timestamp};
 use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
 
 use super::reader::Field;
@@ -36,6 +37,20 @@ fn rule_for(text: &str) -> Rule {
     if text.starts_with('$') { Rule::InvalidPath } else { Rule::InvalidIntrinsic }
 }
 
+/// A field that holds a moment.
+pub(super) fn timestamp(field: &Field<'_, '_>) -> Option<Timestamp> {
+    let text = field.string()?;
+    timestamp::parse(text)
+        .map_err(|error| {
+            field.cx.report(
+                field
+                    .report(Rule::InvalidTimestamp, format!("`{text}` is not a timestamp: {error}"))
+                    .service("String does not match RFC3339 timestamp"),
+            );
+        })
+        .ok()
+}
+
 /// `InputPath`, `OutputPath`.
 pub(super) fn optional_path(field: Option<Field<'_, '_>>) -> OptionalPath {
     let Some(field) = field else {
@@ -61,13 +76,11 @@ pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
     let Some(path) = reference_path(&field) else {
         return ResultPath::Replace;
     };
-    if *path.root() != Root::Input {
+    if let Err(error) = path.check_insert() {
         field.cx.report(
             field
-                .report(
-                    Rule::ResultPathRoot,
-                    "`ResultPath` must begin with `$.`: it places the result in the state's input",
-                )
+                .report(Rule::ResultPathRoot, error.message)
+                .hint_if(error.hint)
                 .service("Value is not a Reference Path"),
         );
     }
@@ -127,8 +140,18 @@ fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic 
         .service_code(code)
 }
 
+/// JSON with JSONata expressions in it, which see `available` of `$states`.
+pub(super) fn jsonata_template_with(
+    field: &Field<'_, '_>,
+    available: Available,
+) -> Option<jsonata::Template> {
+    let template = jsonata_template(field)?;
+    check_states(field, &template, available);
+    Some(template)
+}
+
 /// JSON with JSONata expressions in it.
-pub(super) fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
+fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
     jsonata::Template::parse(&field.node.to_value())
         .map_err(|errors| {
             for error in errors {
@@ -147,6 +170,53 @@ pub(super) fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Templat
             }
         })
         .ok()
+}
+
+/// Which parts of `$states` exist at a place, besides `input` and `context`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Available {
+    Nothing,
+    /// After the work of a Task, Parallel or Map.
+    Result,
+    /// In a catcher.
+    ErrorOutput,
+}
+
+/// Reports parts of `$states` that do not exist at this place.
+fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: Available) {
+    let mut unknown = Vec::new();
+    template.expressions(&mut |expression| {
+        expression.states_fields(&mut |name| {
+            let exists = match name {
+                "input" | "context" => true,
+                "result" => available == Available::Result,
+                "errorOutput" => available == Available::ErrorOutput,
+                _ => false,
+            };
+            if !exists && !unknown.iter().any(|known| known == name) {
+                unknown.push(name.to_owned());
+            }
+        });
+    });
+    for name in unknown {
+        let hint = match &*name {
+            "result" => {
+                "there is a result only in Output and Assign of Task, Parallel and Map states"
+            }
+            "errorOutput" => "there is an error only in Output and Assign of a catcher",
+            _ => "it has input, context, and where there is one, result or errorOutput",
+        };
+        field.cx.report(
+            field
+                .report(
+                    Rule::UnavailableStatesField,
+                    format!("`$states.{name}` does not exist here"),
+                )
+                .hint(hint)
+                .service(format!("Field '$states.{name}' does not exist."))
+                .service_code(ServiceCode::UnsupportedJsonataExpression),
+        );
+    }
 }
 
 /// A payload template of JSONPath expressions.
@@ -179,6 +249,9 @@ fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError)
             let span = field.cx.inside(node, error.span.clone());
             let rule = rule_for(node.as_str().unwrap_or_default());
             Diagnostic::new(rule, span, place, error.message.clone()).hint_if(error.hint.clone())
+        }
+        TemplateSyntaxErrorKind::TooDeep => {
+            Diagnostic::new(Rule::InvalidTemplate, node.span, place, error.kind.to_string())
         }
         TemplateSyntaxErrorKind::Duplicate { name } => {
             let span = field.node.at(&error.pointer).and_then(|place| place.name_span);
@@ -223,6 +296,8 @@ fn part<'a>(field: &Field<'a, '_>, pointer: &str) -> Option<&'a Node> {
 pub(super) fn payload(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Payload> {
     match language {
         QueryLanguage::JsonPath => path_template(field).map(Payload::JsonPath),
-        QueryLanguage::Jsonata => jsonata_template(field).map(Payload::Jsonata),
+        QueryLanguage::Jsonata => {
+            jsonata_template_with(field, Available::Nothing).map(Payload::Jsonata)
+        }
     }
 }

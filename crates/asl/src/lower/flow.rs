@@ -1,11 +1,13 @@
 //! The fields that shape input and output, and `Assign`.
 
-use super::expression::{jsonata_template, optional_path, path_template, payload, result_path};
+use super::expression::{
+    Available, jsonata_template_with, optional_path, path_template, result_path,
+};
 use super::reader::{Field, Fields};
 use super::state::Reading;
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::Content;
-use crate::model::{Assign, DataFlow, JsonPathFlow, JsonataFlow, QueryLanguage};
+use crate::model::{Assign, DataFlow, JsonPathFlow, JsonataFlow, Payload, QueryLanguage};
 use crate::rule::Rule;
 
 pub(super) fn lower(reading: &Reading<'_, '_>, kind: &str) -> DataFlow {
@@ -53,11 +55,13 @@ fn jsonata(fields: &Fields<'_, '_>, kind: &str) -> JsonataFlow {
             if !matches!(field.node.content, Content::Object(_) | Content::String(_)) {
                 field.wrong_type("an object or a JSONata expression");
             }
-            jsonata_template(&field)
+            jsonata_template_with(&field, Available::Nothing)
         });
     }
     if kind != "Fail" {
-        flow.output = fields.get("Output").and_then(|field| jsonata_template(&field));
+        flow.output = fields
+            .get("Output")
+            .and_then(|field| jsonata_template_with(&field, available_after(kind)));
     }
     flow
 }
@@ -65,7 +69,16 @@ fn jsonata(fields: &Fields<'_, '_>, kind: &str) -> JsonataFlow {
 /// "The name must begin with a letter": Unicode identifiers of at most 80 characters.
 const VARIABLE_CHARACTERS_MAX: usize = 80;
 
-pub(super) fn assign(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Assign> {
+/// What `Output` and `Assign` of a state can read.
+pub(super) fn available_after(kind: &str) -> Available {
+    if matches!(kind, "Task" | "Parallel" | "Map") { Available::Result } else { Available::Nothing }
+}
+
+pub(super) fn assign(
+    fields: &Fields<'_, '_>,
+    language: QueryLanguage,
+    available: Available,
+) -> Option<Assign> {
     let field = fields.get("Assign")?;
     let Some(members) = field.node.as_object() else {
         field.wrong_type("an object");
@@ -100,7 +113,11 @@ pub(super) fn assign(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option
         }
         names.push(name.to_owned());
     }
-    Some(Assign { names, payload: payload(&field, language)? })
+    let payload = match language {
+        QueryLanguage::JsonPath => Payload::JsonPath(path_template(&field)?),
+        QueryLanguage::Jsonata => Payload::Jsonata(jsonata_template_with(&field, available)?),
+    };
+    Some(Assign { names, payload })
 }
 
 fn refused_name(name: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Map states, inline and distributed.
 
-use super::expression;
+use super::expression::{self, Available};
 use super::flow;
 use super::machine;
 use super::operand::{integer, number};
@@ -74,7 +74,8 @@ fn items(reading: &Reading<'_, '_>) -> Items {
         ) {
             field.wrong_type("an array or a JSONata expression");
         }
-        return expression::jsonata_template(&field).map_or(Items::Whole, Items::Jsonata);
+        return expression::jsonata_template_with(&field, Available::Nothing)
+            .map_or(Items::Whole, Items::Jsonata);
     }
     let path = fields.get("ItemsPath").and_then(|field| expression::reference_path(&field));
     match path {

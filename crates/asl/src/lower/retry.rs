@@ -1,19 +1,18 @@
 //! `Retry` and `Catch`.
 
-use super::expression;
+use super::expression::{self, Available};
 use super::flow;
 use super::machine::SECONDS_MAX;
 use super::names::nowhere;
 use super::reader::{Field, Fields, Misplaced};
 use super::state::{Reading, objects};
 use crate::diagnostic::nearest;
+use crate::error_name;
 use crate::model::{Catcher, Jitter, QueryLanguage, ResultPath, Retrier};
 use crate::rule::Rule;
 
 /// A leap year.
 const MAX_DELAY_SECONDS_MAX: u64 = 31_622_400;
-
-const WILDCARD: &str = "States.ALL";
 
 const ALONE_AND_LAST: &str = "States.ALL must appear alone and at end of list";
 
@@ -72,9 +71,11 @@ fn catcher(fields: &Fields<'_, '_>, reading: &Reading<'_, '_>, last: bool) -> Ca
         } else {
             expression::result_path(fields.get("ResultPath"))
         },
-        assign: flow::assign(fields, reading.language),
+        assign: flow::assign(fields, reading.language, Available::ErrorOutput),
         output: if jsonata {
-            fields.get("Output").and_then(|field| expression::jsonata_template(&field))
+            fields
+                .get("Output")
+                .and_then(|field| expression::jsonata_template_with(&field, Available::ErrorOutput))
         } else {
             None
         },
@@ -107,7 +108,7 @@ fn error_equals(fields: &Fields<'_, '_>, last: bool) -> Vec<String> {
         let Some(name) = element.string() else {
             continue;
         };
-        if name == WILDCARD {
+        if name == error_name::ALL {
             check_wildcard(&element, fields.owner, elements.len() == 1, last);
         }
         check_reserved(&element, name);
@@ -144,35 +145,13 @@ fn check_wildcard(element: &Field<'_, '_>, owner: &str, alone: bool, last: bool)
     }
 }
 
-/// Names of the language that a retrier or catcher can match.
-pub(crate) const PREDEFINED: &[&str] = &[
-    "States.ALL",
-    "States.BranchFailed",
-    "States.DataLimitExceeded",
-    "States.ExceedToleratedFailureThreshold",
-    "States.HeartbeatTimeout",
-    "States.Http.Socket",
-    "States.IntrinsicFailure",
-    "States.ItemReaderFailed",
-    "States.NoChoiceMatched",
-    "States.ParameterPathFailure",
-    "States.Permissions",
-    "States.QueryEvaluationError",
-    "States.ResultPathMatchFailure",
-    "States.ResultWriterFailed",
-    "States.Runtime",
-    "States.TaskFailed",
-    "States.Timeout",
-];
-
 fn check_reserved(element: &Field<'_, '_>, name: &str) {
-    let reserved = name.starts_with("States.") && !name.starts_with("States.Http.StatusCode.");
-    if reserved && !PREDEFINED.contains(&name) {
+    if error_name::is_reserved(name) && !error_name::is_predefined(name) {
         element.cx.report(
             element
                 .report(Rule::ReservedErrorName, format!("`{name}` is not an error of the language"))
                 .hint("names that begin with `States.` are the language's own: no task can report another")
-                .did_you_mean(nearest(name, PREDEFINED.iter().copied())),
+                .did_you_mean(nearest(name, error_name::PREDEFINED.iter().copied())),
         );
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn lower(
     let reading = Reading { fields, language: state.query_language, around };
     state.flow = flow::lower(&reading, kind);
     if !matches!(kind, "Succeed" | "Fail") {
-        state.assign = flow::assign(&reading.fields, reading.language);
+        state.assign = flow::assign(&reading.fields, reading.language, flow::available_after(kind));
     }
     state.kind = match kind {
         "Pass" => pass::lower(&reading),

@@ -7,13 +7,15 @@ use super::reader::{Field, Fields};
 use super::retry;
 use super::state::{Reading, transition};
 use crate::diagnostic::Diagnostic;
+use crate::document::{Content, Node};
 use crate::integration;
-use crate::model::{Kind, Operand, Pattern, Payload, Resource, Task, WorkflowType};
+use crate::model::{Kind, Operand, Pattern, Payload, QueryLanguage, Resource, Task, WorkflowType};
 use crate::rule::Rule;
 
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     let fields = &reading.fields;
-    let resource = fields.require("Resource").and_then(|field| resource(&field));
+    let resource =
+        fields.require("Resource").and_then(|field| resource(fields, &field, reading.language));
     let timeout =
         integer(fields, reading.language, "TimeoutSeconds", "TimeoutSecondsPath", 1..=SECONDS_MAX);
     let heartbeat = integer(
@@ -36,22 +38,87 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     }))
 }
 
-fn resource(field: &Field<'_, '_>) -> Option<Resource> {
+fn resource(
+    fields: &Fields<'_, '_>,
+    field: &Field<'_, '_>,
+    language: QueryLanguage,
+) -> Option<Resource> {
     let text = field.string()?;
     let resource = Resource::classify(text);
     if let Some(problem) = integration::problem(&resource) {
-        field.cx.report(field.report(problem.rule, problem.message).hint_if(problem.hint).service(
-            format!(
-                "The resource provided {text} is not recognized. The value is not a valid resource \
-                 ARN, or the resource is not available in this region."
-            ),
-        ));
-        return None;
+        field.cx.report(
+            field
+                .report(problem.rule, problem.message)
+                .severity(problem.severity)
+                .hint_if(problem.hint)
+                .service(problem.service),
+        );
     }
+    check_arguments(fields, field, &resource, language);
+    check_token(fields, field, &resource);
     if field.cx.options.workflow_type == WorkflowType::Express {
         check_express(field, &resource);
     }
     Some(resource)
+}
+
+/// Every service action takes a request.
+fn check_arguments(
+    fields: &Fields<'_, '_>,
+    field: &Field<'_, '_>,
+    resource: &Resource,
+    language: QueryLanguage,
+) {
+    let name = match language {
+        QueryLanguage::JsonPath => "Parameters",
+        QueryLanguage::Jsonata => "Arguments",
+    };
+    if matches!(resource, Resource::Service { .. }) && !fields.has(name) {
+        let arn = resource.as_str();
+        field.cx.report(
+            field
+                .report(
+                    Rule::RequiredField,
+                    format!("a task that calls a service needs the field `{name}`"),
+                )
+                .hint("an empty object will do where the action has no parameters")
+                .service(format!("{name} field is required for resource ARN: {arn}")),
+        );
+    }
+}
+
+/// A callback task that does not hand its token to anybody waits until it times out.
+fn check_token(fields: &Fields<'_, '_>, field: &Field<'_, '_>, resource: &Resource) {
+    if resource.pattern() != Pattern::WaitForTaskToken {
+        return;
+    }
+    let request = fields.get("Parameters").or_else(|| fields.get("Arguments"));
+    if request.is_none_or(|request| mentions_token(request.node)) {
+        return;
+    }
+    field.cx.report(
+        field
+            .report(
+                Rule::TaskTokenUnused,
+                "this task waits for its token to come back, but does not pass it on",
+            )
+            .hint("put `$$.Task.Token` (JSONata: `$states.context.Task.Token`) into the request"),
+    );
+}
+
+/// Whether any text inside could yield the token: it, or the whole context object.
+fn mentions_token(node: &Node) -> bool {
+    match &node.content {
+        Content::String(text) => {
+            text.contains("Task.Token")
+                || text.contains("$$")
+                || text.contains("$states.context")
+                || text.contains("$states %}")
+        }
+        Content::Array(elements) => elements.iter().any(mentions_token),
+        Content::Object(members) => members.iter().any(|member| mentions_token(&member.value)),
+        _ => false,
+    }
 }
 
 fn check_express(field: &Field<'_, '_>, resource: &Resource) {

@@ -1,10 +1,9 @@
 //! Wait states.
 
-use everstep_expr::timestamp::Timestamp;
-
+use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::{integer, operand};
-use super::reader::Field;
+
 use super::state::{Reading, transition};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Operand, Wait, WaitUntil};
@@ -14,27 +13,14 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     check_one(reading);
     let fields = &reading.fields;
     let seconds = integer(fields, reading.language, "Seconds", "SecondsPath", 0..=SECONDS_MAX);
-    let moment = operand(fields, reading.language, "Timestamp", "TimestampPath", timestamp);
+    let moment =
+        operand(fields, reading.language, "Timestamp", "TimestampPath", expression::timestamp);
     let until = match (seconds, moment) {
         (Some(seconds), _) => WaitUntil::Seconds(seconds),
         (None, Some(moment)) => WaitUntil::Timestamp(moment),
         (None, None) => WaitUntil::Seconds(Operand::Literal(0)),
     };
     Kind::Wait(Wait { until, transition: transition(reading) })
-}
-
-fn timestamp(field: &Field<'_, '_>) -> Option<String> {
-    let text = field.string()?;
-    if let Err(error) = Timestamp::parse(text) {
-        field.cx.report(
-            field
-                .report(Rule::InvalidTimestamp, error.message)
-                .hint_if(error.hint)
-                .service("String does not match RFC3339 timestamp"),
-        );
-        return None;
-    }
-    Some(text.to_owned())
 }
 
 /// "A Wait State MUST contain exactly one of …"

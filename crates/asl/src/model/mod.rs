@@ -14,6 +14,7 @@ use std::sync::Arc;
 use everstep_expr::jsonata;
 use everstep_expr::path::ReferencePath;
 use everstep_expr::template;
+use everstep_expr::timestamp::Timestamp;
 
 pub use choice::{
     Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, Relation, TypeTest,
@@ -254,7 +255,7 @@ pub struct Wait {
 #[derive(Debug, Clone)]
 pub enum WaitUntil {
     Seconds(Operand<u64>),
-    Timestamp(Operand<String>),
+    Timestamp(Operand<Timestamp>),
 }
 
 #[derive(Debug, Clone)]

@@ -37,11 +37,7 @@ pub(super) fn range(values: &Values<'_>) -> Result<Value, String> {
         return Err("the step must not be 0".into());
     }
     let ahead = |value: i64| {
-        if step > 0 {
-            value <= last
-        } else {
-            value >= last
-        }
+        if step > 0 { value <= last } else { value >= last }
     };
     let mut range = Vec::new();
     let mut next = Some(first);

@@ -49,9 +49,7 @@ impl Format {
     pub(super) fn fill(&self, values: &[Cow<'_, Value>]) -> Result<Value, String> {
         let (wanted, given) = (self.placeholders(), values.len());
         if wanted != given {
-            return Err(format!(
-                "the text has {wanted} times {{}}, but {given} values are given"
-            ));
+            return Err(format!("the text has {wanted} times {{}}, but {given} values are given"));
         }
         let mut text = Bounded(self.pieces[0].clone());
         for (piece, value) in self.pieces[1..].iter().zip(values) {

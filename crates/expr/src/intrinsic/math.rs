@@ -8,10 +8,7 @@ use super::function::Values;
 use crate::Entropy;
 
 /// An integer; a fraction is rounded to the nearest one, a half upwards: 1.5 to 2, -1.5 to -1.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the range is checked before"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
 pub(super) fn integer(value: &Value, what: &str) -> Result<i64, String> {
     if let Some(number) = value.as_i64() {
         return Ok(number);
@@ -33,8 +30,7 @@ pub(super) fn add(values: &Values<'_>) -> Result<Value, String> {
     let left = integer(&values[0], "the first argument")?;
     let right = integer(&values[1], "the second argument")?;
     let sum = left.checked_add(right);
-    sum.map(Value::from)
-        .ok_or_else(|| "the sum is out of range".into())
+    sum.map(Value::from).ok_or_else(|| "the sum is out of range".into())
 }
 
 /// From the first, included, to the second, not included.

@@ -59,10 +59,7 @@ impl Call {
             Some(format) => format.fill(&arguments[1..]),
             None => self.function.call(arguments, scope.entropy),
         };
-        result.map_err(|reason| EvalError::Intrinsic {
-            call: self.text.to_string(),
-            reason,
-        })
+        result.map_err(|reason| EvalError::Intrinsic { call: self.text.to_string(), reason })
     }
 
     /// The names of the workflow variables it reads.

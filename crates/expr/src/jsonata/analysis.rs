@@ -96,11 +96,7 @@ impl Walk {
             AstNode::Path { steps } => self.path(steps),
             AstNode::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
             AstNode::Unary { operand, .. } => self.node(operand),
-            AstNode::Function {
-                name,
-                args,
-                is_builtin,
-            } => {
+            AstNode::Function { name, args, is_builtin } => {
                 if *is_builtin {
                     self.free_name(name);
                 }
@@ -121,11 +117,7 @@ impl Walk {
                 self.within(|walk| walk.pairs(pattern));
             }
             AstNode::Block(nodes) => self.scoped(|walk| walk.nodes(nodes)),
-            AstNode::Conditional {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
+            AstNode::Conditional { condition, then_branch, else_branch } => {
                 self.nodes([&**condition, then_branch]);
                 self.nodes(else_branch.as_deref());
             }
@@ -134,11 +126,7 @@ impl Walk {
                 self.node(input);
                 self.within(|walk| walk.nodes(terms.iter().map(|(term, _)| term)));
             }
-            AstNode::Transform {
-                location,
-                update,
-                delete,
-            } => self.within(|walk| {
+            AstNode::Transform { location, update, delete } => self.within(|walk| {
                 walk.nodes([&**location, update]);
                 walk.nodes(delete.as_deref());
             }),

@@ -123,9 +123,8 @@ pub(super) fn register(
             }
             "uuid" => {
                 let own = own();
-                evaluator.register_fn("uuid", move |_: &[JValue]| {
-                    Ok(JValue::string(own.next_uuid()))
-                })
+                evaluator
+                    .register_fn("uuid", move |_: &[JValue]| Ok(JValue::string(own.next_uuid())))
             }
             "partition" => {
                 evaluator.register_fn("partition", move |args: &[JValue]| partition(&ledger, args))
@@ -155,9 +154,7 @@ fn argument(args: &[JValue], index: usize) -> &JValue {
 }
 
 fn eval() -> HostFnResult {
-    Err(thrown(
-        "the function $eval is not supported; use $parse to read JSON text",
-    ))
+    Err(thrown("the function $eval is not supported; use $parse to read JSON text"))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "JSONata's numbers are doubles")]
@@ -210,9 +207,7 @@ fn partition(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     let size = match size {
         JValue::Number(size) if *size >= 1.0 && size.fract() == 0.0 => *size,
         JValue::Number(_) => {
-            return Err(thrown(
-                "the chunk size of $partition must be a positive integer",
-            ));
+            return Err(thrown("the chunk size of $partition must be a positive integer"));
         }
         _ => return Err(mismatch("partition", 2)),
     };
@@ -224,9 +219,7 @@ fn partition(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
         reason = "positive, and saturates"
     )]
     let chunks = items.chunks(size as usize);
-    Ok(JValue::array(
-        chunks.map(|chunk| JValue::array(chunk.to_vec())).collect(),
-    ))
+    Ok(JValue::array(chunks.map(|chunk| JValue::array(chunk.to_vec())).collect()))
 }
 
 fn range(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
@@ -271,9 +264,7 @@ fn hash(args: &[JValue]) -> HostFnResult {
         JValue::String(data) => data.as_bytes(),
         _ => return Err(mismatch("hash", 1)),
     };
-    let algorithm = argument(args, 1)
-        .as_str()
-        .ok_or_else(|| mismatch("hash", 2))?;
+    let algorithm = argument(args, 1).as_str().ok_or_else(|| mismatch("hash", 2))?;
     let digest = match algorithm {
         "MD5" => hex(&Md5::digest(data)),
         "SHA-1" => hex(&Sha1::digest(data)),

@@ -113,11 +113,7 @@ pub(super) fn engine_call(name: &str, args: impl IntoIterator<Item = JValue>) ->
         context.bind(parameter.clone(), arg);
         parameters.push(AstNode::Variable(parameter));
     }
-    let call = AstNode::Function {
-        name: name.to_owned(),
-        args: parameters,
-        is_builtin: true,
-    };
+    let call = AstNode::Function { name: name.to_owned(), args: parameters, is_builtin: true };
     Evaluator::with_options(context, options()).evaluate(&call, &JValue::Undefined)
 }
 
@@ -148,13 +144,7 @@ const fn guarded(
     [arity, arity_max, required]: [usize; 3],
     charge: fn(&Ledger, &[JValue]) -> Result<(), EvaluatorError>,
 ) -> Guarded {
-    Guarded {
-        name,
-        arity,
-        arity_max,
-        required,
-        charge,
-    }
+    Guarded { name, arity, arity_max, required, charge }
 }
 
 const GUARDED: [Guarded; 14] = [
@@ -224,9 +214,7 @@ pub(super) fn register(
     let own = || Rc::clone(ledger);
     let (charged, concatenated, ranged, checked) = (own(), own(), own(), own());
     evaluator.register_fn(CHARGE, move |args: &[JValue]| charge(&charged, args))?;
-    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| {
-        concatenate(&concatenated, args)
-    })?;
+    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| concatenate(&concatenated, args))?;
     evaluator.register_fn(RANGE, move |args: &[JValue]| range(&ranged, args))?;
     evaluator.register_fn(CHECK, move |args: &[JValue]| check(&checked, args))?;
     for guarded in names.iter().filter_map(|name| find(name)) {
@@ -239,11 +227,7 @@ pub(super) fn register(
 }
 
 fn call_guarded(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnResult {
-    let args = if args.len() > guarded.arity_max {
-        &args[..guarded.arity]
-    } else {
-        args
-    };
+    let args = if args.len() > guarded.arity_max { &args[..guarded.arity] } else { args };
     (guarded.charge)(ledger, args)?;
     engine_call(guarded.name, args.iter().cloned())
 }
@@ -358,10 +342,8 @@ fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
         return Ok(());
     };
     let parts = items.iter().filter_map(JValue::as_str);
-    let bytes = parts.fold(0_usize, |sum, part| {
-        sum.saturating_add(part.len())
-            .saturating_add(separator.len())
-    });
+    let bytes = parts
+        .fold(0_usize, |sum, part| sum.saturating_add(part.len()).saturating_add(separator.len()));
     ledger.charge_string(bytes)
 }
 

@@ -39,13 +39,9 @@ pub(super) fn time() -> EvalError {
 }
 
 pub(super) fn data_depth() -> EvalError {
-    limit(&format!(
-        "data nested deeper than {DATA_DEPTH_MAX} levels cannot be evaluated"
-    ))
+    limit(&format!("data nested deeper than {DATA_DEPTH_MAX} levels cannot be evaluated"))
 }
 
 fn limit(message: &str) -> EvalError {
-    EvalError::Limit {
-        message: message.to_owned(),
-    }
+    EvalError::Limit { message: message.to_owned() }
 }

@@ -50,9 +50,7 @@ impl Expression {
     }
 
     fn new(compiled: Compiled) -> Self {
-        Self {
-            compiled: Arc::new(compiled),
-        }
+        Self { compiled: Arc::new(compiled) }
     }
 
     fn compiled(&self) -> &Compiled {
@@ -73,10 +71,6 @@ impl Expression {
     /// The fields of `$states` it reads, as far as its text tells: `errorOutput` for
     /// `$states.errorOutput.Cause`, nothing for `$lookup($states, $name)`.
     pub fn states_fields(&self, into: &mut dyn FnMut(&str)) {
-        self.compiled
-            .analysis
-            .states_fields
-            .iter()
-            .for_each(|field| into(field));
+        self.compiled.analysis.states_fields.iter().for_each(|field| into(field));
     }
 }

@@ -73,14 +73,12 @@ fn compile_trimmed(text: &str, dialect: Dialect) -> Result<Compiled, SyntaxError
 fn restrict(text: &str, tokens: &[Token], analysis: &Analysis) -> Result<(), SyntaxError> {
     for token in tokens {
         let refused = match &text[token.span.clone()] {
-            "$eval" if token.kind == TokenKind::Variable => Some((
-                "the function $eval is not supported",
-                "use $parse to read JSON text",
-            )),
-            "??" if token.kind == TokenKind::Operator => Some((
-                "the operator ?? is not supported",
-                "write $exists(a) ? a : b",
-            )),
+            "$eval" if token.kind == TokenKind::Variable => {
+                Some(("the function $eval is not supported", "use $parse to read JSON text"))
+            }
+            "??" if token.kind == TokenKind::Operator => {
+                Some(("the operator ?? is not supported", "write $exists(a) ? a : b"))
+            }
             "?:" if token.kind == TokenKind::Operator => {
                 Some(("the operator ?: is not supported", "write a ? a : b"))
             }
@@ -102,10 +100,9 @@ fn no_context(text: &str, tokens: &[Token], used: &ContextUse) -> SyntaxError {
         ContextUse::Context => ("$ is not allowed at the top level".to_owned(), "$"),
         ContextUse::Root => ("$$ is not allowed at the top level".to_owned(), "$$"),
         ContextUse::Wildcard => ("a wildcard is not allowed at the top level".to_owned(), "*"),
-        ContextUse::Name(name) => (
-            format!("the field name '{name}' is not allowed at the top level"),
-            name.as_str(),
-        ),
+        ContextUse::Name(name) => {
+            (format!("the field name '{name}' is not allowed at the top level"), name.as_str())
+        }
     };
     let hint = match used {
         ContextUse::Name(name) if name == "states" => "write $states".to_owned(),
@@ -196,9 +193,7 @@ fn culprit(text: &str, tokens: &[Token], error: &ParserError) -> Range<usize> {
             low = middle + 1;
         }
     }
-    tokens
-        .get(low)
-        .map_or(0..text.len(), |token| token.span.clone())
+    tokens.get(low).map_or(0..text.len(), |token| token.span.clone())
 }
 
 fn at_end(error: &ParserError) -> bool {

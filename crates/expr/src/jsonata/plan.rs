@@ -28,10 +28,9 @@ pub(super) fn plan(node: &AstNode) -> Option<Plan> {
         AstNode::String(text) => Some(Plan::Literal(json!(text))),
         AstNode::Boolean(flag) => Some(Plan::Literal(json!(flag))),
         AstNode::Null => Some(Plan::Literal(Value::Null)),
-        AstNode::Variable(root) if !root.is_empty() => Some(Plan::Path {
-            root: root.clone(),
-            fields: Vec::new(),
-        }),
+        AstNode::Variable(root) if !root.is_empty() => {
+            Some(Plan::Path { root: root.clone(), fields: Vec::new() })
+        }
         AstNode::Path { steps } => path(steps),
         _ => None,
     }
@@ -49,10 +48,7 @@ fn path(steps: &[PathStep]) -> Option<Plan> {
         AstNode::Name(name) => Some(name.clone()),
         _ => None,
     });
-    Some(Plan::Path {
-        root: root.clone(),
-        fields: fields.collect::<Option<_>>()?,
-    })
+    Some(Plan::Path { root: root.clone(), fields: fields.collect::<Option<_>>()? })
 }
 
 fn is_plain(step: &PathStep) -> bool {

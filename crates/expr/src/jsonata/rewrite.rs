@@ -10,10 +10,7 @@ use super::guard;
 
 /// Rewrites `node`; `names` are the free names in it.
 pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
-    let mut rewrite = Rewrite {
-        names,
-        repeats: repeats(&node),
-    };
+    let mut rewrite = Rewrite { names, repeats: repeats(&node) };
     let mut node = node;
     rewrite.node(&mut node);
     with_stand_ins(node, names)
@@ -31,13 +28,10 @@ fn with_stand_ins(node: AstNode, names: &[String]) -> AstNode {
 
 /// `$replace := function($0, $1, $2, $3) { $check('replace', …) ? $original(…) }`
 fn stand_in(name: &str) -> Option<AstNode> {
-    let parameters: Vec<String> = (0..guard::calling_back(name)?)
-        .map(|index| format!("everstep {index}"))
-        .collect();
-    let variables: Vec<AstNode> = parameters
-        .iter()
-        .map(|name| AstNode::Variable(name.clone()))
-        .collect();
+    let parameters: Vec<String> =
+        (0..guard::calling_back(name)?).map(|index| format!("everstep {index}")).collect();
+    let variables: Vec<AstNode> =
+        parameters.iter().map(|name| AstNode::Variable(name.clone())).collect();
     let mut checked = vec![AstNode::String(name.to_owned())];
     checked.extend(variables.iter().cloned());
     let mut passed = variables;
@@ -85,11 +79,7 @@ fn charged_function(function: &AstNode) -> AstNode {
 }
 
 fn call(name: &str, args: Vec<AstNode>) -> AstNode {
-    AstNode::Function {
-        name: name.to_owned(),
-        args,
-        is_builtin: true,
-    }
+    AstNode::Function { name: name.to_owned(), args, is_builtin: true }
 }
 
 /// Whether anything in `node` can be evaluated more than once, or be used more than once.
@@ -114,10 +104,7 @@ fn repeats(node: &AstNode) -> bool {
 
 /// Whether a step of a path does more than to select.
 fn builds(node: &AstNode) -> bool {
-    !matches!(
-        node,
-        AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_)
-    )
+    !matches!(node, AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_))
 }
 
 fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
@@ -152,11 +139,7 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
                 into(value);
             });
         }
-        AstNode::Conditional {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
+        AstNode::Conditional { condition, then_branch, else_branch } => {
             into(condition);
             into(then_branch);
             else_branch.iter().for_each(|branch| into(branch));
@@ -166,11 +149,7 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
             into(input);
             terms.iter().for_each(|(term, _)| into(term));
         }
-        AstNode::Transform {
-            location,
-            update,
-            delete,
-        } => {
+        AstNode::Transform { location, update, delete } => {
             into(location);
             into(update);
             delete.iter().for_each(|delete| into(delete));
@@ -217,11 +196,7 @@ impl Rewrite<'_> {
                 self.node(input);
                 self.pairs(pattern);
             }
-            AstNode::Conditional {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
+            AstNode::Conditional { condition, then_branch, else_branch } => {
                 self.node(condition);
                 self.node(then_branch);
                 else_branch.iter_mut().for_each(|branch| self.node(branch));
@@ -231,11 +206,7 @@ impl Rewrite<'_> {
                 self.node(input);
                 terms.iter_mut().for_each(|(term, _)| self.node(term));
             }
-            AstNode::Transform {
-                location,
-                update,
-                delete,
-            } => {
+            AstNode::Transform { location, update, delete } => {
                 self.node(location);
                 self.node(update);
                 delete.iter_mut().for_each(|delete| self.node(delete));
@@ -327,15 +298,9 @@ fn charge_step(node: &mut AstNode) {
 /// they pay for themselves, and would no longer be tail calls.
 fn charge_tail(body: &mut AstNode) {
     match body {
-        AstNode::Conditional {
-            then_branch,
-            else_branch,
-            ..
-        } => with_stack(|| {
+        AstNode::Conditional { then_branch, else_branch, .. } => with_stack(|| {
             charge_tail(then_branch);
-            else_branch
-                .iter_mut()
-                .for_each(|branch| charge_tail(branch));
+            else_branch.iter_mut().for_each(|branch| charge_tail(branch));
         }),
         AstNode::Block(nodes) => {
             with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail))
@@ -347,9 +312,7 @@ fn charge_tail(body: &mut AstNode) {
 }
 
 fn selects_from_variable(steps: &[PathStep]) -> bool {
-    steps
-        .iter()
-        .all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
+    steps.iter().all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
         && matches!(steps.first().map(|step| &step.node), Some(AstNode::Variable(name)) if !name.is_empty())
 }
 

@@ -36,12 +36,7 @@ impl<'a> Session<'a> {
     /// `result` or `errorOutput`.
     #[must_use]
     pub fn new(states: &'a Value, variables: &'a dyn Variables, entropy: &'a Entropy) -> Self {
-        Self {
-            states,
-            variables,
-            entropy,
-            converted: RefCell::default(),
-        }
+        Self { states, variables, entropy, converted: RefCell::default() }
     }
 
     /// The value; `EvalError::Undefined` if there is none.
@@ -170,8 +165,5 @@ fn failure(error: &EvaluatorError) -> EvalError {
 }
 
 fn thrown(code: Option<&str>, message: &str) -> EvalError {
-    EvalError::Jsonata {
-        code: code.map(str::to_owned),
-        message: message.to_owned(),
-    }
+    EvalError::Jsonata { code: code.map(str::to_owned), message: message.to_owned() }
 }

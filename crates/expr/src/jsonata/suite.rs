@@ -45,12 +45,8 @@ pub fn evaluate(
     let session = Session::new(&Value::Null, bindings, &entropy);
     let limits = guard::options();
     let options = EvaluatorOptions {
-        timeout_ms: limits
-            .timeout_ms
-            .map(|ours| ours.min(bounds.time_ms.unwrap_or(ours))),
-        max_stack_depth: limits
-            .max_stack_depth
-            .map(|ours| ours.min(bounds.depth.unwrap_or(ours))),
+        timeout_ms: limits.timeout_ms.map(|ours| ours.min(bounds.time_ms.unwrap_or(ours))),
+        max_stack_depth: limits.max_stack_depth.map(|ours| ours.min(bounds.depth.unwrap_or(ours))),
         ..limits
     };
     let input = input.map_or(Ok(JValue::Undefined), convert::to_engine);

@@ -45,11 +45,7 @@ impl Template {
     pub fn parse(value: &Value) -> Result<Self, Vec<TemplateSyntaxError>> {
         let mut compiler = Compiler::default();
         let node = compiler.node(value);
-        if compiler.errors.is_empty() {
-            Ok(Self { node })
-        } else {
-            Err(compiler.errors)
-        }
+        if compiler.errors.is_empty() { Ok(Self { node }) } else { Err(compiler.errors) }
     }
 
     pub fn evaluate(&self, session: &Session<'_>) -> Result<Value, TemplateError> {
@@ -90,10 +86,7 @@ impl Compiler {
             Some(Err(mut error)) => {
                 // The caller sees the string, delimiters and all.
                 error.span = error.span.start + 2..error.span.end + 2;
-                self.errors.push(TemplateSyntaxError {
-                    pointer: self.pointer.clone(),
-                    error,
-                });
+                self.errors.push(TemplateSyntaxError { pointer: self.pointer.clone(), error });
                 Node::Static(Value::Null)
             }
         }
@@ -112,10 +105,8 @@ impl Compiler {
     }
 
     fn object(&mut self, value: &Value, fields: &Map<String, Value>) -> Node {
-        let nodes: Vec<(String, Node)> = fields
-            .iter()
-            .map(|(name, field)| (name.clone(), self.below(name, field)))
-            .collect();
+        let nodes: Vec<(String, Node)> =
+            fields.iter().map(|(name, field)| (name.clone(), self.below(name, field))).collect();
         if nodes.iter().all(|(_, node)| node.is_static()) {
             return Node::Static(value.clone());
         }
@@ -125,8 +116,7 @@ impl Compiler {
     fn below(&mut self, name: &str, value: &Value) -> Node {
         let length = self.pointer.len();
         self.pointer.push('/');
-        self.pointer
-            .push_str(&name.replace('~', "~0").replace('/', "~1"));
+        self.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
         let node = self.node(value);
         self.pointer.truncate(length);
         node
@@ -150,16 +140,14 @@ impl Node {
             }
             Self::Array(items) => with_stack(|| {
                 let items = items.iter().enumerate().map(|(index, item)| {
-                    item.evaluate(session)
-                        .map_err(|error| error.below(index.to_string()))
+                    item.evaluate(session).map_err(|error| error.below(index.to_string()))
                 });
                 items.collect::<Result<_, _>>().map(Value::Array)
             }),
             Self::Object(fields) => with_stack(|| {
                 let fields = fields.iter().map(|(name, field)| {
-                    let value = field
-                        .evaluate(session)
-                        .map_err(|error| error.below(name.clone()))?;
+                    let value =
+                        field.evaluate(session).map_err(|error| error.below(name.clone()))?;
                     Ok((name.clone(), value))
                 });
                 fields.collect::<Result<_, _>>().map(Value::Object)

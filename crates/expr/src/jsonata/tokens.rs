@@ -34,10 +34,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             start += rest.find("*/").map_or(rest.len(), |end| end + 2);
         } else {
             let (kind, length) = token(rest, first, regex_may_follow(text, found.last()));
-            found.push(Token {
-                kind,
-                span: start..start + length,
-            });
+            found.push(Token { kind, span: start..start + length });
             start += length;
         }
     }
@@ -85,11 +82,7 @@ fn word(rest: &str) -> usize {
 
 fn operator(rest: &str, first: char) -> usize {
     const LONG: [&str; 9] = ["..", ":=", "!=", ">=", "<=", "~>", "??", "?:", "**"];
-    if LONG.iter().any(|long| rest.starts_with(long)) {
-        2
-    } else {
-        first.len_utf8()
-    }
+    if LONG.iter().any(|long| rest.starts_with(long)) { 2 } else { first.len_utf8() }
 }
 
 /// Behind a value, a slash divides.
@@ -111,23 +104,14 @@ mod tests {
 
     fn check(text: &str, expected: &[&str]) {
         let found = tokens(text);
-        let found: Vec<&str> = found
-            .iter()
-            .map(|token| &text[token.span.clone()])
-            .collect();
+        let found: Vec<&str> = found.iter().map(|token| &text[token.span.clone()]).collect();
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn words_and_operators() {
-        check(
-            "$a.b[0] ?? 'x y'",
-            &["$a", ".", "b", "[", "0", "]", "??", "'x y'"],
-        );
-        check(
-            "$$.`a b` ~> $f(?:1)",
-            &["$$", ".", "`a b`", "~>", "$f", "(", "?:", "1", ")"],
-        );
+        check("$a.b[0] ?? 'x y'", &["$a", ".", "b", "[", "0", "]", "??", "'x y'"]);
+        check("$$.`a b` ~> $f(?:1)", &["$$", ".", "`a b`", "~>", "$f", "(", "?:", "1", ")"]);
         check("'it\\'s' & \"é", &["'it\\'s'", "&", "\"é"]);
         check("a /* ?? */ b", &["a", "b"]);
     }
@@ -135,9 +119,6 @@ mod tests {
     #[test]
     fn slashes() {
         check("a / b / c", &["a", "/", "b", "/", "c"]);
-        check(
-            "$f(x, /a\\/[?]?:/i)",
-            &["$f", "(", "x", ",", "/a\\/[?]?:/i", ")"],
-        );
+        check("$f(x, /a\\/[?]?:/i)", &["$f", "(", "x", ",", "/a\\/[?]?:/i", ")"]);
     }
 }

@@ -82,11 +82,7 @@ impl Query {
         item: &'a Value,
         frame: &'a Frame<'_>,
     ) -> Result<Option<Cow<'a, Value>>, Failure> {
-        let start = if self.from_document {
-            frame.document
-        } else {
-            item
-        };
+        let start = if self.from_document { frame.document } else { item };
         if let Some(found) = self.steps.walk(start) {
             return Ok(Some(Cow::Borrowed(found)));
         }
@@ -107,9 +103,9 @@ impl Term {
         Ok(match self {
             Self::Value(value) => Operand::Value(Cow::Borrowed(value)),
             Self::Pattern(pattern) => Operand::Pattern(pattern),
-            Self::Query(query) => query
-                .value(item, frame)?
-                .map_or(Operand::Undefined, Operand::Value),
+            Self::Query(query) => {
+                query.value(item, frame)?.map_or(Operand::Undefined, Operand::Value)
+            }
         })
     }
 }
@@ -119,9 +115,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Filter, SyntaxError> {
     parser.at += 1;
     parser.blanks();
     if parser.peek() != Some(b'(') {
-        return Err(parser
-            .invalid("expected `(` after `?`")
-            .with_hint("write [?(@.x > 1)]"));
+        return Err(parser.invalid("expected `(` after `?`").with_hint("write [?(@.x > 1)]"));
     }
     group(parser)
 }
@@ -186,9 +180,7 @@ fn not(parser: &mut Parser<'_>) -> Result<Filter, SyntaxError> {
     // Jayway reads `!@.x == 1` as `@.x == 1`.
     if path && matches!(filter, Filter::Relation(..)) {
         let message = "`!` stands before a path or a parenthesis only";
-        return Err(parser
-            .unsupported(message, from)
-            .with_hint("write !(@.x == 1)"));
+        return Err(parser.unsupported(message, from).with_hint("write !(@.x == 1)"));
     }
     Ok(Filter::Not(filter.into()))
 }
@@ -221,9 +213,7 @@ fn exists(query: Query, parser: &Parser<'_>, from: usize) -> Result<Filter, Synt
         return Ok(Filter::Exists(query));
     }
     let message = "whether an indefinite path exists cannot be asked";
-    Err(parser
-        .unsupported(message, from)
-        .with_hint("name one node: [?(@.x)]"))
+    Err(parser.unsupported(message, from).with_hint("name one node: [?(@.x)]"))
 }
 
 fn term(parser: &mut Parser<'_>) -> Result<Term, SyntaxError> {

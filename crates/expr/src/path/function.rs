@@ -79,9 +79,9 @@ impl Function {
             (Name::Index, _) => Err(SyntaxError::unsupported("index() takes one number", span)),
             (Name::Length, [] | [Argument::Steps(_)]) => Ok(()),
             (Name::Keys | Name::First | Name::Last, []) => Ok(()),
-            (Name::Length | Name::Keys | Name::First | Name::Last, _) => Err(
-                SyntaxError::unsupported(format!("{self} takes no such argument"), span),
-            ),
+            (Name::Length | Name::Keys | Name::First | Name::Last, _) => {
+                Err(SyntaxError::unsupported(format!("{self} takes no such argument"), span))
+            }
             _ => Ok(()),
         }
     }
@@ -161,10 +161,7 @@ impl Function {
         let position = if index < 0 { len + index } else { index };
         let found = usize::try_from(position).ok().and_then(|at| items.get(at));
         found.ok_or_else(|| {
-            Failure::Fatal(format!(
-                "Target index:{index} larger than object count:{}",
-                items.len()
-            ))
+            Failure::Fatal(format!("Target index:{index} larger than object count:{}", items.len()))
         })
     }
 

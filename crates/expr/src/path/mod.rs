@@ -74,11 +74,7 @@ pub struct Path {
 impl Path {
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let (root, steps) = parse::path(text)?;
-        Ok(Self {
-            text: text.into(),
-            root,
-            steps,
-        })
+        Ok(Self { text: text.into(), root, steps })
     }
 
     #[must_use]
@@ -120,10 +116,7 @@ impl Path {
         found.map_err(|failure| match failure {
             Failure::Limit(message) => EvalError::Limit { message },
             Failure::NotFound(reason) | Failure::Invalid(reason) | Failure::Fatal(reason) => {
-                EvalError::Path {
-                    path: self.text.to_string(),
-                    reason,
-                }
+                EvalError::Path { path: self.text.to_string(), reason }
             }
         })
     }

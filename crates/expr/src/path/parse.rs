@@ -82,11 +82,7 @@ pub(super) struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            at: 0,
-            depth: 0,
-        }
+        Self { text, at: 0, depth: 0 }
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -365,23 +361,16 @@ pub(super) fn check(tokens: &[Token], span: std::ops::Range<usize>) -> Result<()
         return Err(SyntaxError::invalid(message, span));
     }
     match tokens {
-        [.., Token::Scan, Token::Function(_)] => Err(SyntaxError::unsupported(
-            "a function cannot follow `..` at once",
-            span,
-        )),
-        [.., Token::Function(_), _] => Err(SyntaxError::unsupported(
-            "a function must be the last step",
-            span,
-        )),
-        [
-            ..,
-            Token::Scan,
-            Token::Index(_) | Token::Indexes(_) | Token::Slice(..),
-            _,
-        ] => Err(
-            SyntaxError::unsupported("nothing can follow `..` and an index", span)
-                .with_hint("Jayway passes over the index there; name the array: $..items[0].x"),
-        ),
+        [.., Token::Scan, Token::Function(_)] => {
+            Err(SyntaxError::unsupported("a function cannot follow `..` at once", span))
+        }
+        [.., Token::Function(_), _] => {
+            Err(SyntaxError::unsupported("a function must be the last step", span))
+        }
+        [.., Token::Scan, Token::Index(_) | Token::Indexes(_) | Token::Slice(..), _] => {
+            Err(SyntaxError::unsupported("nothing can follow `..` and an index", span)
+                .with_hint("Jayway passes over the index there; name the array: $..items[0].x"))
+        }
         _ => Ok(()),
     }
 }

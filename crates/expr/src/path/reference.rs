@@ -20,13 +20,7 @@ pub struct ReferencePath {
 impl ReferencePath {
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let (root, steps) = parse(text)?;
-        Ok(Self {
-            path: Path {
-                text: text.into(),
-                root,
-                steps,
-            },
-        })
+        Ok(Self { path: Path { text: text.into(), root, steps } })
     }
 
     #[must_use]
@@ -88,9 +82,7 @@ impl ReferencePath {
                 },
                 (Token::Index(index), Value::Array(items)) => {
                     let len = items.len();
-                    let found = usize::try_from(*index)
-                        .ok()
-                        .and_then(|at| items.get_mut(at));
+                    let found = usize::try_from(*index).ok().and_then(|at| items.get_mut(at));
                     found.ok_or_else(|| {
                         self.fails(format!("{token} is not in an array of {len} items"))
                     })?
@@ -117,10 +109,7 @@ impl ReferencePath {
     }
 
     fn fails(&self, reason: String) -> EvalError {
-        EvalError::Path {
-            path: self.as_str().to_owned(),
-            reason,
-        }
+        EvalError::Path { path: self.as_str().to_owned(), reason }
     }
 }
 
@@ -201,10 +190,7 @@ fn escaped(parser: &mut Parser<'_>) -> Result<char, SyntaxError> {
     let from = parser.at;
     parser.at += 1;
     let Some(character) = parser.rest().chars().next() else {
-        return Err(SyntaxError::invalid(
-            "nothing follows `\\`",
-            from..parser.at,
-        ));
+        return Err(SyntaxError::invalid("nothing follows `\\`", from..parser.at));
     };
     parser.at += character.len_utf8();
     if character != 'u' || !starts_with_unit(parser.rest()) {

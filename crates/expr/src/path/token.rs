@@ -80,11 +80,7 @@ impl Steps {
         let last = tokens.len().saturating_sub(1);
         let definite = (tokens.iter().enumerate()).all(|(at, token)| token.is_definite(at == last));
         let plain = (tokens.iter()).all(|token| matches!(token, Token::Field(_) | Token::Index(_)));
-        Self {
-            tokens: tokens.into(),
-            definite,
-            plain,
-        }
+        Self { tokens: tokens.into(), definite, plain }
     }
 
     pub(super) fn tokens(&self) -> &[Token] {

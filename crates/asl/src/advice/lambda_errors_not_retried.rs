@@ -1,0 +1,38 @@
+//! Lambda tasks that give up on transient errors of the service.
+
+use super::Report;
+use crate::diagnostic::Diagnostic;
+use crate::error_name;
+use crate::model::{Kind, Machine};
+use crate::rule::Rule;
+
+/// What AWS recommends to retry on every Lambda task.
+const TRANSIENT: &[&str] = &[
+    "Lambda.ServiceException",
+    "Lambda.AWSLambdaException",
+    "Lambda.SdkClientException",
+    "Lambda.TooManyRequestsException",
+];
+
+pub(super) fn check(machine: &Machine, report: Report<'_>) {
+    machine.each_state(&mut |state, _, place| {
+        let Kind::Task(task) = &state.kind else { return };
+        let retried = |error: &str| {
+            let mut names = task.retry.iter().flat_map(|retrier| &retrier.error_equals);
+            names.any(|name| error_name::matches(name, error))
+        };
+        let missing: Vec<&str> =
+            TRANSIENT.iter().copied().filter(|error| !retried(error)).collect();
+        if task.resource.is_lambda() && !missing.is_empty() {
+            report(
+                Diagnostic::new(
+                    Rule::LambdaErrorsNotRetried,
+                    state.name_span,
+                    place.clone(),
+                    format!("`{}` does not retry {}", state.name, missing.join(", ")),
+                )
+                .hint("these pass by themselves: a retrier with a few attempts rides them out"),
+            );
+        }
+    });
+}

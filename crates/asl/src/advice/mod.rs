@@ -1,0 +1,40 @@
+//! Advice: definitions that run, but perhaps not as their author thinks. One file for each rule.
+//!
+//! Advice looks at the model only and never refuses a definition.
+
+mod business_error_retried;
+mod catch_discards_input;
+mod choice_without_default;
+mod compensation_without_retry;
+mod fail_without_error;
+mod lambda_errors_not_retried;
+mod loop_without_exit;
+mod reach;
+mod retry_outlasts_timeout;
+mod task_failed_excludes_timeout;
+mod task_without_timeout;
+mod unreachable_handlers;
+mod unreachable_state;
+
+use crate::diagnostic::Diagnostic;
+use crate::lower::Cx;
+use crate::model::Machine;
+
+/// What a rule does with what it finds.
+type Report<'r> = &'r mut dyn FnMut(Diagnostic);
+
+pub(crate) fn check(cx: &Cx<'_>, machine: &Machine) {
+    let report: Report<'_> = &mut |diagnostic| cx.report(diagnostic);
+    business_error_retried::check(machine, report);
+    catch_discards_input::check(machine, report);
+    choice_without_default::check(machine, report);
+    compensation_without_retry::check(machine, report);
+    fail_without_error::check(machine, report);
+    lambda_errors_not_retried::check(machine, report);
+    loop_without_exit::check(machine, report);
+    retry_outlasts_timeout::check(machine, report);
+    task_failed_excludes_timeout::check(machine, report);
+    task_without_timeout::check(machine, report);
+    unreachable_handlers::check(machine, report);
+    unreachable_state::check(machine, report);
+}
