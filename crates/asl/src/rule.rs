@@ -92,7 +92,7 @@ rules! {
 
     // Variables
     InvalidVariableName, "invalid-variable-name", Error, "a name that a variable cannot have";
-    VariableShadowsOuter, "variable-shadows-outer", Error, "an inner scope assigns a variable of an outer one";
+    VariableShadowsOuter, "variable-shadows-outer", Warning, "an inner scope assigns a variable of an outer one";
     UnassignedVariable, "unassigned-variable", Warning, "a variable is read that nothing assigns";
 
     // State types

@@ -57,12 +57,27 @@ fn check_scope<'m>(cx: &Cx<'_>, machine: &'m Machine, place: &Place, outer: &Has
         for name in unknown {
             cx.report(unassigned(state, &place, &name));
         }
-        // A distributed Map's children are executions of their own and see none of these.
-        let isolated = matches!(&state.kind, Kind::Map(map) if map.mode != Mode::Inline);
-        let inherited = if isolated { HashSet::new() } else { visible.clone() };
+        let inherited = inherited_by(machine, state, outer);
         for (inner, at) in state.scopes(&place) {
             check_scope(cx, inner, &at, &inherited);
         }
+    }
+}
+
+/// What the machines inside a state can see. Its own assignments come when they are done; and a
+/// distributed Map's children, executions of their own, see nothing.
+fn inherited_by<'m>(
+    machine: &'m Machine,
+    state: &'m State,
+    outer: &HashSet<&'m str>,
+) -> HashSet<&'m str> {
+    match &state.kind {
+        Kind::Map(map) if map.mode != Mode::Inline => HashSet::new(),
+        Kind::Map(_) | Kind::Parallel(_) => {
+            let others = machine.states.iter().filter(|other| !std::ptr::eq(*other, state));
+            outer.iter().copied().chain(others.flat_map(assigned_by)).collect()
+        }
+        _ => HashSet::new(),
     }
 }
 
