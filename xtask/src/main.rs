@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own habits, as programs.
 
+mod conformance;
 mod definitions;
 mod jsonata;
 mod jsonpath;
@@ -18,6 +19,17 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Replay recorded behaviour of the service
+    Conformance {
+        /// A directory with execution/, validation/ and teststate/
+        directory: PathBuf,
+        /// Only cases whose id or file name contains this
+        #[arg(long)]
+        only: Option<String>,
+        /// Name the cases that pass or are skipped too
+        #[arg(long)]
+        verbose: bool,
+    },
     /// Check that every definition below a directory is accepted
     Definitions { directory: PathBuf },
     /// Compare paths with what Jayway JsonPath answers
@@ -34,6 +46,9 @@ enum Task {
 
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
+        Task::Conformance { directory, only, verbose } => {
+            conformance::run(&directory, only.as_deref(), verbose)
+        }
         Task::Definitions { directory } => definitions::run(&directory),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),

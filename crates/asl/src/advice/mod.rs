@@ -24,17 +24,21 @@ use crate::model::Machine;
 type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
 pub(crate) fn check(cx: &Cx<'_>, machine: &Machine) {
+    let transitions_known = !cx.has_schema_errors();
     let report: Report<'_> = &mut |diagnostic| cx.report(diagnostic);
     business_error_retried::check(machine, report);
     catch_discards_input::check(machine, report);
     choice_without_default::check(machine, report);
-    compensation_without_retry::check(machine, report);
     fail_without_error::check(machine, report);
     lambda_errors_not_retried::check(machine, report);
-    loop_without_exit::check(machine, report);
     retry_outlasts_timeout::check(machine, report);
     task_failed_excludes_timeout::check(machine, report);
     task_without_timeout::check(machine, report);
     unreachable_handlers::check(machine, report);
-    unreachable_state::check(machine, report);
+    // Where transitions are missing or malformed, what they lead to cannot be told.
+    if transitions_known {
+        compensation_without_retry::check(machine, report);
+        loop_without_exit::check(machine, report);
+        unreachable_state::check(machine, report);
+    }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
 use crate::Options;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, ServiceCode, nearest};
 use crate::document::{Content, Member, Node};
 use crate::model::QueryLanguage;
 use crate::place::Place;
@@ -25,6 +25,15 @@ impl<'a> Cx<'a> {
 
     pub(crate) fn report(&self, diagnostic: Diagnostic) {
         self.diagnostics.borrow_mut().push(diagnostic);
+    }
+
+    /// Whether the shape of the definition itself is wrong, names that lead nowhere aside.
+    pub(crate) fn has_schema_errors(&self) -> bool {
+        let schema = |diagnostic: &Diagnostic| {
+            let form = diagnostic.service.as_ref();
+            form.is_some_and(|form| form.code == ServiceCode::SchemaValidationFailed)
+        };
+        self.diagnostics.borrow().iter().any(|found| found.is_error() && schema(found))
     }
 
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
