@@ -1,5 +1,7 @@
 //! Map states, inline and distributed.
 
+use std::sync::Arc;
+
 use super::expression::{self, Available};
 use super::flow;
 use super::machine;
@@ -30,7 +32,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         item_reader: fields.get("ItemReader").and_then(|field| item_reader(&field, language)),
         item_selector: item_selector(reading),
         item_batcher: fields.get("ItemBatcher").and_then(|field| item_batcher(&field, language)),
-        processor,
+        processor: Arc::new(processor),
         processor_field,
         mode,
         label: fields.get("Label").and_then(|field| label(&field)),

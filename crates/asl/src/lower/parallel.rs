@@ -1,5 +1,7 @@
 //! Parallel states.
 
+use std::sync::Arc;
+
 use super::machine;
 use super::reader::Fields;
 use super::retry;
@@ -12,7 +14,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         let elements = field.filled_array().unwrap_or_default();
         for element in field.elements(elements) {
             if let Some(fields) = Fields::new(field.cx, element.at, "a branch", element.node) {
-                branches.push(machine::inner(&fields, reading.around));
+                branches.push(Arc::new(machine::inner(&fields, reading.around)));
                 fields.finish(|_| None);
             }
         }

@@ -1,5 +1,7 @@
 //! Map states: where items come from, how they are grouped, what runs for each.
 
+use std::sync::Arc;
+
 use everstep_expr::jsonata;
 use everstep_expr::path::ReferencePath;
 
@@ -13,7 +15,7 @@ pub struct Map {
     pub item_selector: Option<Payload>,
     pub item_batcher: Option<ItemBatcher>,
     /// `ItemProcessor`, or the older `Iterator`.
-    pub processor: Machine,
+    pub processor: Arc<Machine>,
     /// Which of the two it is.
     pub processor_field: &'static str,
     pub mode: Mode,

@@ -142,11 +142,11 @@ impl State {
     pub fn scopes(&self, place: &Place) -> impl Iterator<Item = (&Machine, Place)> {
         let (branches, processor) = match &self.kind {
             Kind::Parallel(parallel) => (parallel.branches.as_slice(), None),
-            Kind::Map(map) => (&[][..], Some((&map.processor, place.field(map.processor_field)))),
+            Kind::Map(map) => (&[][..], Some((&*map.processor, place.field(map.processor_field)))),
             _ => (&[][..], None),
         };
         let list = place.field("Branches");
-        let branches = branches.iter().enumerate().map(move |(at, b)| (b, list.index(at)));
+        let branches = branches.iter().enumerate().map(move |(at, b)| (&**b, list.index(at)));
         branches.chain(processor)
     }
 
@@ -266,7 +266,7 @@ pub struct Fail {
 
 #[derive(Debug, Clone)]
 pub struct Parallel {
-    pub branches: Vec<Machine>,
+    pub branches: Vec<Arc<Machine>>,
     pub retry: Vec<Retrier>,
     pub catch: Vec<Catcher>,
     pub transition: Transition,

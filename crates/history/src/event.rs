@@ -1,0 +1,240 @@
+//! All that can have happened.
+
+use std::sync::Arc;
+
+use crate::Payload;
+
+/// A running scope: the machine itself (0), a branch, or an iteration, in the order of their start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameId(pub u32);
+
+impl FrameId {
+    /// The machine itself.
+    pub const ROOT: Self = Self(0);
+}
+
+/// A state by its place in its own machine.
+pub type Position = u32;
+
+/// Which attempt of which state a task belongs to: what its token is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Attempt {
+    pub frame: FrameId,
+    /// Counts every task the execution has scheduled, so that no two are alike.
+    pub number: u32,
+}
+
+/// An error as it travels: both parts may be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Failure {
+    pub error: Option<Arc<str>>,
+    pub cause: Option<Arc<str>>,
+}
+
+impl Failure {
+    pub fn new(error: impl Into<Arc<str>>, cause: impl Into<Arc<str>>) -> Self {
+        Self { error: Some(error.into()), cause: Some(cause.into()) }
+    }
+
+    /// The name that retriers and catchers match.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.error.as_deref().unwrap_or_default()
+    }
+}
+
+/// How far a task got before it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FailureStage {
+    #[default]
+    Run,
+    Schedule,
+    Start,
+    Submit,
+}
+
+/// One thing that happened. Times are milliseconds since 1970.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    ExecutionStarted {
+        at_ms: i64,
+        input: Payload,
+    },
+    StateEntered {
+        frame: FrameId,
+        at_ms: i64,
+        state: Position,
+        input: Payload,
+    },
+    /// `next` is where the frame goes, or nowhere if it has ended.
+    StateExited {
+        frame: FrameId,
+        at_ms: i64,
+        output: Payload,
+        assigned: Vec<(Arc<str>, Payload)>,
+        next: Option<Position>,
+    },
+
+    TaskScheduled {
+        attempt: Attempt,
+        at_ms: i64,
+        parameters: Payload,
+        timeout_seconds: Option<u64>,
+        heartbeat_seconds: Option<u64>,
+        /// When it is given up on, whatever the settings say to the user.
+        deadline_ms: Option<i64>,
+        credentials: Option<Payload>,
+    },
+    TaskStarted {
+        attempt: Attempt,
+        at_ms: i64,
+        worker: Option<Arc<str>>,
+    },
+    TaskSubmitted {
+        attempt: Attempt,
+        at_ms: i64,
+        output: Payload,
+    },
+    TaskSucceeded {
+        attempt: Attempt,
+        at_ms: i64,
+        output: Payload,
+    },
+    TaskFailed {
+        attempt: Attempt,
+        at_ms: i64,
+        failure: Failure,
+        stage: FailureStage,
+    },
+    /// `heartbeat`: no sign of life came in time, rather than no result.
+    TaskTimedOut {
+        attempt: Attempt,
+        at_ms: i64,
+        failure: Failure,
+        heartbeat: bool,
+    },
+    /// The state stops with its scope.
+    TaskAborted {
+        attempt: Attempt,
+        at_ms: i64,
+    },
+
+    /// A retrier took the failure; the state runs again at `due_ms`.
+    RetryScheduled {
+        frame: FrameId,
+        at_ms: i64,
+        retrier: u32,
+        due_ms: i64,
+        failure: Failure,
+    },
+    WaitStarted {
+        frame: FrameId,
+        at_ms: i64,
+        until_ms: i64,
+    },
+
+    /// Branch `n` is frame `first + n`.
+    ParallelStarted {
+        frame: FrameId,
+        at_ms: i64,
+        first: FrameId,
+        branches: u32,
+        input: Payload,
+    },
+    ParallelSucceeded {
+        frame: FrameId,
+        at_ms: i64,
+    },
+    ParallelFailed {
+        frame: FrameId,
+        at_ms: i64,
+        failure: Failure,
+    },
+
+    MapStarted {
+        frame: FrameId,
+        at_ms: i64,
+        items: Payload,
+        max_concurrency: u32,
+        tolerated_failures: u32,
+        distributed: bool,
+    },
+    /// `after` is the iteration that made room for this one.
+    IterationStarted {
+        frame: FrameId,
+        at_ms: i64,
+        index: u32,
+        child: FrameId,
+        input: Payload,
+        after: Option<FrameId>,
+    },
+    IterationSucceeded {
+        child: FrameId,
+        at_ms: i64,
+    },
+    IterationFailed {
+        child: FrameId,
+        at_ms: i64,
+        failure: Failure,
+    },
+    IterationAborted {
+        child: FrameId,
+        at_ms: i64,
+    },
+    MapSucceeded {
+        frame: FrameId,
+        at_ms: i64,
+    },
+    MapFailed {
+        frame: FrameId,
+        at_ms: i64,
+        failure: Failure,
+    },
+
+    /// The items of a distributed Map were handed to child executions.
+    MapRunStarted {
+        frame: FrameId,
+        at_ms: i64,
+        attempt: Attempt,
+        inputs: Payload,
+    },
+    MapRunSucceeded {
+        frame: FrameId,
+        at_ms: i64,
+        output: Payload,
+    },
+    MapRunFailed {
+        frame: FrameId,
+        at_ms: i64,
+        failure: Failure,
+    },
+
+    /// An expression has no value; the failure it causes follows.
+    EvaluationFailed {
+        frame: FrameId,
+        at_ms: i64,
+        failure: Failure,
+        location: Option<Arc<str>>,
+    },
+
+    ExecutionSucceeded {
+        at_ms: i64,
+        output: Payload,
+    },
+    ExecutionFailed {
+        at_ms: i64,
+        failure: Failure,
+    },
+    ExecutionTimedOut {
+        at_ms: i64,
+    },
+    ExecutionAborted {
+        at_ms: i64,
+        failure: Failure,
+    },
+    /// It goes on from where it failed.
+    ExecutionRedriven {
+        at_ms: i64,
+        count: u32,
+    },
+}

@@ -1,0 +1,495 @@
+//! The AWS history: a projection of the events, with AWS's types, ids and details.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use everstep_asl::model::{Kind, Resource, Task};
+use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+use serde_json::{Map, Value, json};
+
+use crate::execution::{Execution, Program, is_visible};
+use crate::input::Identity;
+
+/// The events of `GetExecutionHistory`, oldest first. Timestamps are milliseconds.
+#[must_use]
+pub fn project(program: &Arc<Program>, identity: &Identity, events: &[Event]) -> Vec<Value> {
+    let mut projection = Projection {
+        execution: Execution::new(program.clone(), identity.clone()),
+        last: HashMap::new(),
+        parent_of: HashMap::new(),
+        history: Vec::new(),
+    };
+    for event in events {
+        projection.take(event);
+    }
+    projection.history
+}
+
+struct Projection {
+    /// As it was before the event at hand.
+    execution: Execution,
+    /// The id of the last event of each frame: what the next one follows.
+    last: HashMap<FrameId, u32>,
+    parent_of: HashMap<FrameId, FrameId>,
+    history: Vec<Value>,
+}
+
+impl Projection {
+    fn take(&mut self, event: &Event) {
+        if is_visible(event) {
+            let id = self.execution.visible_events + 1;
+            let (previous, kind, details) = self.describe(event);
+            let mut value = json!({
+                "timestamp": at_ms(event),
+                "type": kind,
+                "id": id,
+                "previousEventId": previous,
+            });
+            if let (Some((name, details)), Some(object)) = (details, value.as_object_mut()) {
+                object.insert(name.to_owned(), details);
+            }
+            self.history.push(value);
+            self.follow(event, id, previous);
+        } else if let Event::RetryScheduled { frame, .. } = event {
+            let last = self.last_inside(*frame);
+            self.last.insert(*frame, last);
+        }
+        self.execution.apply(event);
+    }
+
+    fn last(&self, frame: FrameId) -> u32 {
+        self.last.get(&frame).copied().unwrap_or(0)
+    }
+
+    /// The last event of a frame or of any branch inside it.
+    fn last_inside(&self, frame: FrameId) -> u32 {
+        let children = self.execution.children_of(frame);
+        let mut latest = self.last(frame);
+        for child in children {
+            latest = latest.max(self.last_inside(child));
+        }
+        latest
+    }
+
+    /// Moves the ends of the chains on.
+    fn follow(&mut self, event: &Event, id: u32, previous: u32) {
+        match event {
+            // The first state follows nothing.
+            Event::ExecutionStarted { .. } => {}
+            Event::ParallelStarted { frame, first, branches, .. } => {
+                self.last.insert(*frame, id);
+                for child in (first.0..first.0 + branches).map(FrameId) {
+                    self.last.insert(child, id);
+                    self.parent_of.insert(child, *frame);
+                }
+            }
+            Event::IterationStarted { frame, child, .. } => {
+                self.last.insert(*child, id);
+                self.parent_of.insert(*child, *frame);
+            }
+            Event::IterationSucceeded { child, .. } => {
+                if let Some(parent) = self.parent_of.get(child) {
+                    self.last.insert(*parent, id);
+                }
+            }
+            // What follows a failed iteration follows the event that failed it.
+            Event::IterationFailed { child, .. } => {
+                let last = self.last(*child);
+                if let Some(parent) = self.parent_of.get(child) {
+                    self.last.insert(*parent, last);
+                }
+            }
+            Event::MapSucceeded { frame, .. } | Event::ParallelSucceeded { frame, .. } => {
+                self.last.insert(*frame, previous);
+            }
+            Event::TaskAborted { .. } | Event::IterationAborted { .. } => {}
+            other => {
+                if let Some(frame) = frame_of(other) {
+                    self.last.insert(frame, id);
+                }
+            }
+        }
+        // A branch that ends is what its Parallel goes on from.
+        if let Event::StateExited { frame, next: None, .. } = event
+            && let Some(parent) = self.parent_of.get(frame)
+            && !self.is_iteration(*frame)
+        {
+            self.last.insert(*parent, id);
+        }
+    }
+
+    fn is_iteration(&self, frame: FrameId) -> bool {
+        let parent = self.execution.frame(frame).and_then(|frame| frame.parent);
+        parent.is_some_and(|parent| {
+            self.execution.state_of(parent.frame).is_some_and(|state| matches!(state.kind, Kind::Map(_)))
+        })
+    }
+
+    /// What an event follows, its type, and its details with their name.
+    fn describe(&self, event: &Event) -> (u32, String, Option<(&'static str, Value)>) {
+        let previous = |frame: &FrameId| self.last(*frame);
+        match event {
+            Event::ExecutionStarted { input, .. } => {
+                let mut details = text("input", input);
+                details["roleArn"] = json!(&*self.execution.identity().role_arn);
+                plain(0, "ExecutionStarted", "executionStartedEventDetails", details)
+            }
+            Event::StateEntered { frame, state, input, .. } => {
+                let state = self.execution.frame(*frame).and_then(|f| f.machine.states.get(*state as usize));
+                let Some(state) = state else { return (0, String::new(), None) };
+                let mut details = text("input", input);
+                details["name"] = json!(&*state.name);
+                let kind = format!("{}StateEntered", state.kind.name());
+                (previous(frame), kind, Some(("stateEnteredEventDetails", details)))
+            }
+            Event::StateExited { frame, output, assigned, .. } => {
+                let Some(state) = self.execution.state_of(*frame) else { return (0, String::new(), None) };
+                let mut details = text("output", output);
+                details["name"] = json!(&*state.name);
+                if !assigned.is_empty() {
+                    let values: Map<String, Value> = assigned
+                        .iter()
+                        .map(|(name, value)| (name.to_string(), json!(value.value().to_string())))
+                        .collect();
+                    details["assignedVariables"] = Value::Object(values);
+                    details["assignedVariablesDetails"] = json!({ "truncated": false });
+                }
+                let kind = format!("{}StateExited", state.kind.name());
+                (previous(frame), kind, Some(("stateExitedEventDetails", details)))
+            }
+            Event::TaskScheduled { .. }
+            | Event::TaskStarted { .. }
+            | Event::TaskSubmitted { .. }
+            | Event::TaskSucceeded { .. }
+            | Event::TaskFailed { .. }
+            | Event::TaskTimedOut { .. } => self.describe_task(event),
+            Event::TaskAborted { attempt, .. } => {
+                (previous(&attempt.frame), "TaskStateAborted".to_owned(), None)
+            }
+            Event::ParallelStarted { frame, .. } => bare(previous(frame), "ParallelStateStarted"),
+            Event::ParallelSucceeded { frame, .. } => bare(previous(frame), "ParallelStateSucceeded"),
+            Event::ParallelFailed { frame, .. } => bare(self.last_inside(*frame), "ParallelStateFailed"),
+            Event::MapStarted { frame, items, .. } => {
+                let length = items.as_array().map_or(0, Vec::len);
+                plain(previous(frame), "MapStateStarted", "mapStateStartedEventDetails", json!({ "length": length }))
+            }
+            Event::IterationStarted { frame, index, after, .. } => {
+                let name = self.execution.state_of(*frame).map(|state| state.name.to_string());
+                let details = json!({ "index": index, "name": name });
+                let previous = after.map_or_else(|| previous(frame), |after| self.last(after));
+                plain(previous, "MapIterationStarted", "mapIterationStartedEventDetails", details)
+            }
+            Event::IterationSucceeded { child, .. } => self.iteration(*child, "Succeeded", "mapIterationSucceededEventDetails"),
+            Event::IterationFailed { child, .. } => self.iteration(*child, "Failed", "mapIterationFailedEventDetails"),
+            Event::IterationAborted { child, .. } => self.iteration(*child, "Aborted", "mapIterationAbortedEventDetails"),
+            Event::MapSucceeded { frame, .. } => bare(previous(frame), "MapStateSucceeded"),
+            Event::MapFailed { frame, .. } => bare(previous(frame), "MapStateFailed"),
+            Event::MapRunStarted { frame, attempt, .. } => {
+                let details = json!({ "mapRunArn": self.map_run_arn(*frame, *attempt) });
+                plain(previous(frame), "MapRunStarted", "mapRunStartedEventDetails", details)
+            }
+            Event::MapRunSucceeded { frame, .. } => bare(previous(frame), "MapRunSucceeded"),
+            Event::MapRunFailed { frame, failure, .. } => {
+                plain(previous(frame), "MapRunFailed", "mapRunFailedEventDetails", failed(failure))
+            }
+            Event::EvaluationFailed { frame, failure, location, .. } => {
+                let mut details = failed(failure);
+                if let Some(location) = location {
+                    details["location"] = json!(&**location);
+                }
+                details["state"] = json!(self.execution.state_of(*frame).map(|state| state.name.to_string()));
+                plain(previous(frame), "EvaluationFailed", "evaluationFailedEventDetails", details)
+            }
+            Event::ExecutionSucceeded { output, .. } => {
+                let details = text("output", output);
+                plain(previous(&FrameId::ROOT), "ExecutionSucceeded", "executionSucceededEventDetails", details)
+            }
+            Event::ExecutionFailed { failure, .. } => {
+                plain(previous(&FrameId::ROOT), "ExecutionFailed", "executionFailedEventDetails", failed(failure))
+            }
+            Event::ExecutionTimedOut { .. } => {
+                let details = json!({ "error": "States.Timeout" });
+                plain(0, "ExecutionTimedOut", "executionTimedOutEventDetails", details)
+            }
+            Event::ExecutionAborted { failure, .. } => {
+                plain(0, "ExecutionAborted", "executionAbortedEventDetails", failed(failure))
+            }
+            Event::ExecutionRedriven { count, .. } => plain(
+                previous(&FrameId::ROOT),
+                "ExecutionRedriven",
+                "executionRedrivenEventDetails",
+                json!({ "redriveCount": count }),
+            ),
+            Event::RetryScheduled { .. } | Event::WaitStarted { .. } => (0, String::new(), None),
+        }
+    }
+
+    fn iteration(&self, child: FrameId, outcome: &str, name: &'static str) -> (u32, String, Option<(&'static str, Value)>) {
+        let parent = self.execution.frame(child).and_then(|frame| frame.parent);
+        let state = parent.and_then(|parent| self.execution.state_of(parent.frame));
+        let details = json!({
+            "index": parent.map(|parent| parent.index),
+            "name": state.map(|state| state.name.to_string()),
+        });
+        (self.last(child), format!("MapIteration{outcome}"), Some((name, details)))
+    }
+
+    fn map_run_arn(&self, frame: FrameId, attempt: Attempt) -> String {
+        let machine = self.execution.identity().machine_arn.replace(":stateMachine:", ":mapRun:");
+        let label = self.execution.state_of(frame).and_then(|state| match &state.kind {
+            Kind::Map(map) => map.label.clone(),
+            _ => None,
+        });
+        let label = label.unwrap_or_else(|| format!("{:08x}", attempt.frame.0));
+        format!("{machine}/{label}:{}-{}", self.execution.identity().execution_name, attempt.number)
+    }
+
+    fn describe_task(&self, event: &Event) -> (u32, String, Option<(&'static str, Value)>) {
+        let Some(frame) = frame_of(event) else { return (0, String::new(), None) };
+        let previous = self.last(frame);
+        let Some(Kind::Task(task)) = self.execution.state_of(frame).map(|state| &state.kind) else {
+            return (previous, String::new(), None);
+        };
+        match &task.resource {
+            Resource::Lambda { .. } => lambda(previous, task, event),
+            Resource::Activity { .. } => activity(previous, task, event),
+            other => service(previous, other, self.region(), event),
+        }
+    }
+
+    fn region(&self) -> &str {
+        self.execution.identity().machine_arn.split(':').nth(3).unwrap_or_default()
+    }
+}
+
+type Described = (u32, String, Option<(&'static str, Value)>);
+
+fn plain(previous: u32, kind: &str, name: &'static str, details: Value) -> Described {
+    (previous, kind.to_owned(), Some((name, details)))
+}
+
+fn bare(previous: u32, kind: &str) -> Described {
+    (previous, kind.to_owned(), None)
+}
+
+/// A payload as its JSON text, with the details the service adds.
+fn text(name: &str, payload: &Payload) -> Value {
+    json!({ name: payload.value().to_string(), format!("{name}Details"): { "truncated": false } })
+}
+
+fn failed(failure: &Failure) -> Value {
+    let mut details = Map::new();
+    if let Some(error) = &failure.error {
+        details.insert("error".to_owned(), json!(&**error));
+    }
+    if let Some(cause) = &failure.cause {
+        details.insert("cause".to_owned(), json!(&**cause));
+    }
+    Value::Object(details)
+}
+
+fn limits(details: &mut Value, timeout: Option<u64>, heartbeat: Option<u64>) {
+    if let Some(seconds) = timeout {
+        details["timeoutInSeconds"] = json!(seconds);
+    }
+    if let Some(seconds) = heartbeat {
+        details["heartbeatInSeconds"] = json!(seconds);
+    }
+}
+
+fn role(details: &mut Value, credentials: Option<&Payload>) {
+    if let Some(role) = credentials.and_then(|credentials| credentials.get("RoleArn")) {
+        details["taskCredentials"] = json!({ "roleArn": role });
+    }
+}
+
+fn lambda(previous: u32, task: &Task, event: &Event) -> Described {
+    match event {
+        Event::TaskScheduled { parameters, timeout_seconds, credentials, .. } => {
+            let mut details = text("input", parameters);
+            details["resource"] = json!(task.resource.as_str());
+            limits(&mut details, *timeout_seconds, None);
+            role(&mut details, credentials.as_ref());
+            plain(previous, "LambdaFunctionScheduled", "lambdaFunctionScheduledEventDetails", details)
+        }
+        Event::TaskStarted { .. } => bare(previous, "LambdaFunctionStarted"),
+        Event::TaskSucceeded { output, .. } => plain(
+            previous,
+            "LambdaFunctionSucceeded",
+            "lambdaFunctionSucceededEventDetails",
+            text("output", output),
+        ),
+        Event::TaskFailed { failure, stage, .. } => match stage {
+            FailureStage::Schedule => plain(
+                previous,
+                "LambdaFunctionScheduleFailed",
+                "lambdaFunctionScheduleFailedEventDetails",
+                failed(failure),
+            ),
+            FailureStage::Start => plain(
+                previous,
+                "LambdaFunctionStartFailed",
+                "lambdaFunctionStartFailedEventDetails",
+                failed(failure),
+            ),
+            _ => plain(previous, "LambdaFunctionFailed", "lambdaFunctionFailedEventDetails", failed(failure)),
+        },
+        Event::TaskTimedOut { failure, .. } => {
+            plain(previous, "LambdaFunctionTimedOut", "lambdaFunctionTimedOutEventDetails", failed(failure))
+        }
+        _ => (previous, String::new(), None),
+    }
+}
+
+fn activity(previous: u32, task: &Task, event: &Event) -> Described {
+    match event {
+        Event::TaskScheduled { parameters, timeout_seconds, heartbeat_seconds, .. } => {
+            let mut details = text("input", parameters);
+            details["resource"] = json!(task.resource.as_str());
+            limits(&mut details, *timeout_seconds, *heartbeat_seconds);
+            plain(previous, "ActivityScheduled", "activityScheduledEventDetails", details)
+        }
+        Event::TaskStarted { worker, .. } => {
+            let details = match worker {
+                Some(worker) => json!({ "workerName": &**worker }),
+                None => json!({}),
+            };
+            plain(previous, "ActivityStarted", "activityStartedEventDetails", details)
+        }
+        Event::TaskSucceeded { output, .. } => {
+            plain(previous, "ActivitySucceeded", "activitySucceededEventDetails", text("output", output))
+        }
+        Event::TaskFailed { failure, stage: FailureStage::Schedule, .. } => plain(
+            previous,
+            "ActivityScheduleFailed",
+            "activityScheduleFailedEventDetails",
+            failed(failure),
+        ),
+        Event::TaskFailed { failure, .. } => {
+            plain(previous, "ActivityFailed", "activityFailedEventDetails", failed(failure))
+        }
+        Event::TaskTimedOut { failure, .. } => {
+            plain(previous, "ActivityTimedOut", "activityTimedOutEventDetails", failed(failure))
+        }
+        _ => (previous, String::new(), None),
+    }
+}
+
+fn service(previous: u32, resource: &Resource, region: &str, event: &Event) -> Described {
+    let (resource_type, action) = match resource {
+        Resource::Service { service, action, sdk, pattern, .. } => (
+            if *sdk { format!("aws-sdk:{service}") } else { service.clone() },
+            format!("{action}{}", pattern.suffix()),
+        ),
+        other => ("task".to_owned(), other.as_str().to_owned()),
+    };
+    let named = |mut details: Value| {
+        details["resource"] = json!(action);
+        details["resourceType"] = json!(resource_type);
+        details
+    };
+    match event {
+        Event::TaskScheduled { parameters, timeout_seconds, heartbeat_seconds, credentials, .. } => {
+            let mut details = json!({ "parameters": parameters.value().to_string(), "region": region });
+            limits(&mut details, *timeout_seconds, *heartbeat_seconds);
+            role(&mut details, credentials.as_ref());
+            plain(previous, "TaskScheduled", "taskScheduledEventDetails", named(details))
+        }
+        Event::TaskStarted { .. } => plain(previous, "TaskStarted", "taskStartedEventDetails", named(json!({}))),
+        Event::TaskSubmitted { output, .. } => {
+            plain(previous, "TaskSubmitted", "taskSubmittedEventDetails", named(text("output", output)))
+        }
+        Event::TaskSucceeded { output, .. } => {
+            plain(previous, "TaskSucceeded", "taskSucceededEventDetails", named(text("output", output)))
+        }
+        Event::TaskFailed { failure, stage, .. } => {
+            let details = named(failed(failure));
+            match stage {
+                FailureStage::Submit => {
+                    plain(previous, "TaskSubmitFailed", "taskSubmitFailedEventDetails", details)
+                }
+                FailureStage::Start => {
+                    plain(previous, "TaskStartFailed", "taskStartFailedEventDetails", details)
+                }
+                _ => plain(previous, "TaskFailed", "taskFailedEventDetails", details),
+            }
+        }
+        Event::TaskTimedOut { failure, .. } => {
+            plain(previous, "TaskTimedOut", "taskTimedOutEventDetails", named(failed(failure)))
+        }
+        _ => (previous, String::new(), None),
+    }
+}
+
+/// The frame in which something happened.
+fn frame_of(event: &Event) -> Option<FrameId> {
+    match event {
+        Event::StateEntered { frame, .. }
+        | Event::StateExited { frame, .. }
+        | Event::RetryScheduled { frame, .. }
+        | Event::WaitStarted { frame, .. }
+        | Event::ParallelStarted { frame, .. }
+        | Event::ParallelSucceeded { frame, .. }
+        | Event::ParallelFailed { frame, .. }
+        | Event::MapStarted { frame, .. }
+        | Event::IterationStarted { frame, .. }
+        | Event::MapSucceeded { frame, .. }
+        | Event::MapFailed { frame, .. }
+        | Event::MapRunStarted { frame, .. }
+        | Event::MapRunSucceeded { frame, .. }
+        | Event::MapRunFailed { frame, .. }
+        | Event::EvaluationFailed { frame, .. } => Some(*frame),
+        Event::TaskScheduled { attempt, .. }
+        | Event::TaskStarted { attempt, .. }
+        | Event::TaskSubmitted { attempt, .. }
+        | Event::TaskSucceeded { attempt, .. }
+        | Event::TaskFailed { attempt, .. }
+        | Event::TaskTimedOut { attempt, .. }
+        | Event::TaskAborted { attempt, .. } => Some(attempt.frame),
+        Event::IterationSucceeded { child, .. }
+        | Event::IterationFailed { child, .. }
+        | Event::IterationAborted { child, .. } => Some(*child),
+        Event::ExecutionStarted { .. }
+        | Event::ExecutionSucceeded { .. }
+        | Event::ExecutionFailed { .. }
+        | Event::ExecutionTimedOut { .. }
+        | Event::ExecutionAborted { .. }
+        | Event::ExecutionRedriven { .. } => None,
+    }
+}
+
+fn at_ms(event: &Event) -> i64 {
+    match event {
+        Event::ExecutionStarted { at_ms, .. }
+        | Event::StateEntered { at_ms, .. }
+        | Event::StateExited { at_ms, .. }
+        | Event::TaskScheduled { at_ms, .. }
+        | Event::TaskStarted { at_ms, .. }
+        | Event::TaskSubmitted { at_ms, .. }
+        | Event::TaskSucceeded { at_ms, .. }
+        | Event::TaskFailed { at_ms, .. }
+        | Event::TaskTimedOut { at_ms, .. }
+        | Event::TaskAborted { at_ms, .. }
+        | Event::RetryScheduled { at_ms, .. }
+        | Event::WaitStarted { at_ms, .. }
+        | Event::ParallelStarted { at_ms, .. }
+        | Event::ParallelSucceeded { at_ms, .. }
+        | Event::ParallelFailed { at_ms, .. }
+        | Event::MapStarted { at_ms, .. }
+        | Event::IterationStarted { at_ms, .. }
+        | Event::IterationSucceeded { at_ms, .. }
+        | Event::IterationFailed { at_ms, .. }
+        | Event::IterationAborted { at_ms, .. }
+        | Event::MapSucceeded { at_ms, .. }
+        | Event::MapFailed { at_ms, .. }
+        | Event::MapRunStarted { at_ms, .. }
+        | Event::MapRunSucceeded { at_ms, .. }
+        | Event::MapRunFailed { at_ms, .. }
+        | Event::EvaluationFailed { at_ms, .. }
+        | Event::ExecutionSucceeded { at_ms, .. }
+        | Event::ExecutionFailed { at_ms, .. }
+        | Event::ExecutionTimedOut { at_ms }
+        | Event::ExecutionAborted { at_ms, .. }
+        | Event::ExecutionRedriven { at_ms, .. } => *at_ms,
+    }
+}

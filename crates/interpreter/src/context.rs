@@ -1,0 +1,77 @@
+//! The context object.
+
+use everstep_expr::timestamp;
+use everstep_history::{Attempt, FrameId, Payload};
+use serde_json::{Map, Value, json};
+
+use crate::execution::Execution;
+use crate::token::task_token;
+
+/// What the context object says beyond the execution and the state.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Extra<'a> {
+    pub(crate) item: Option<(usize, &'a Value)>,
+    pub(crate) task: Option<Attempt>,
+}
+
+impl Execution {
+    /// The context object as an expression of this frame's state sees it.
+    pub(crate) fn context(&self, id: FrameId, extra: Extra<'_>) -> Value {
+        let identity = &self.identity;
+        let mut execution = json!({
+            "Id": &*identity.execution_arn,
+            "Input": self.input.value(),
+            "Name": &*identity.execution_name,
+            "RoleArn": &*identity.role_arn,
+            "StartTime": timestamp::format_millis(self.started_ms),
+        });
+        if self.redrives > 0 {
+            execution["RedriveCount"] = json!(self.redrives);
+        }
+        let mut context = Map::new();
+        context.insert("Execution".to_owned(), execution);
+        if let (Some(frame), Some(state)) = (self.frame(id), self.state_of(id)) {
+            let state = json!({
+                "Name": &*state.name,
+                "EnteredTime": timestamp::format_millis(frame.entered_ms),
+                "RetryCount": frame.retries.iter().sum::<u32>(),
+            });
+            context.insert("State".to_owned(), state);
+        }
+        let machine = json!({ "Id": &*identity.machine_arn, "Name": &*identity.machine_name });
+        context.insert("StateMachine".to_owned(), machine);
+        if let Some((index, value)) = extra.item.map(|(i, v)| (i, v.clone())).or_else(|| self.item_of(id)) {
+            context.insert("Map".to_owned(), json!({ "Item": { "Index": index, "Value": value } }));
+        }
+        if let Some(attempt) = extra.task {
+            let token = task_token(&identity.execution_arn, attempt);
+            context.insert("Task".to_owned(), json!({ "Token": token }));
+        }
+        Value::Object(context)
+    }
+
+    /// The item of the iteration a frame is in.
+    fn item_of(&self, id: FrameId) -> Option<(usize, Value)> {
+        let mut frame = self.frame(id)?;
+        loop {
+            let parent = frame.parent?;
+            let around = self.frame(parent.frame)?;
+            if let crate::execution::Phase::Map(map) = &around.phase {
+                let index = parent.index as usize;
+                return Some((index, map.items.get(index)?.clone()));
+            }
+            frame = around;
+        }
+    }
+
+    /// The value of a variable as a frame sees it: its own, or that of the nearest scope around.
+    pub(crate) fn variable(&self, id: FrameId, name: &str) -> Option<&Payload> {
+        let mut frame = self.frame(id)?;
+        loop {
+            if let Some((_, value)) = frame.variables.iter().find(|(known, _)| &**known == name) {
+                return Some(value);
+            }
+            frame = self.frame(frame.parent?.frame)?;
+        }
+    }
+}

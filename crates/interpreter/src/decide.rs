@@ -1,0 +1,446 @@
+//! What happens next: an input comes in, events come out, until every frame waits for something.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use everstep_asl::Machine;
+use everstep_asl::error_name;
+use everstep_asl::model::{Catcher, Kind, QueryLanguage, State, Transition};
+use everstep_expr::Entropy;
+use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload, Position};
+use serde_json::{Value, json};
+
+use crate::context::Extra;
+use crate::execution::{Execution, Frame, Phase, Status, Timer, is_visible};
+use crate::fault::Fault;
+use crate::flow::{Evaluation, Finished, More};
+use crate::retry::{Trouble, delay_ms};
+use crate::{Dialect, Input, Occasion, states};
+
+impl Execution {
+    /// Decides what follows from an input, and applies it. The events are all that changed: an
+    /// execution that applies them is equal to this one.
+    pub fn decide(&mut self, input: Input, occasion: Occasion) -> Vec<Event> {
+        let mut decider = Decider {
+            entropy: Entropy::new(occasion.now_ms, occasion.seed),
+            now_ms: occasion.now_ms,
+            execution: self,
+            events: Vec::new(),
+            ready: VecDeque::new(),
+            full: false,
+        };
+        decider.take(input);
+        decider.run();
+        decider.events
+    }
+}
+
+/// One decision in the making.
+pub(crate) struct Decider<'e> {
+    pub(crate) execution: &'e mut Execution,
+    pub(crate) entropy: Entropy,
+    pub(crate) now_ms: i64,
+    events: Vec<Event>,
+    /// Frames that can go on.
+    ready: VecDeque<FrameId>,
+    /// The history has no room left.
+    full: bool,
+}
+
+impl Decider<'_> {
+    /// Records an event and applies it, unless the history is full.
+    pub(crate) fn emit(&mut self, event: Event) {
+        let last = matches!(
+            event,
+            Event::ExecutionSucceeded { .. }
+                | Event::ExecutionFailed { .. }
+                | Event::ExecutionTimedOut { .. }
+                | Event::ExecutionAborted { .. }
+        );
+        if let Some(limit) = self.execution.program.limits.history_events
+            && !last
+            && is_visible(&event)
+            && self.execution.visible_events + 1 >= limit
+        {
+            self.full = true;
+        }
+        if last || !self.full {
+            self.execution.apply(&event);
+            self.events.push(event);
+        }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.execution.program.dialect
+    }
+
+    /// A frame can go on.
+    pub(crate) fn wake(&mut self, frame: FrameId) {
+        self.ready.push_back(frame);
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    fn is_running(&self) -> bool {
+        self.execution.status == Status::Running
+    }
+
+    fn run(&mut self) {
+        while let Some(frame) = self.ready.pop_front() {
+            if !self.is_running() {
+                return;
+            }
+            self.step(frame);
+            if self.full && self.is_running() {
+                let limit = self.execution.program.limits.history_events.unwrap_or(u32::MAX);
+                let cause = format!("The execution reached the maximum number of history events ({limit}).");
+                let failure = Failure::new(error_name::RUNTIME, cause);
+                self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
+            }
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Start { input } => {
+                if self.execution.frames.is_empty() {
+                    self.emit(Event::ExecutionStarted { at_ms: self.now_ms, input });
+                    self.wake(FrameId::ROOT);
+                }
+            }
+            Input::Redrive => self.redrive(),
+            _ if !self.is_running() => {}
+            Input::TaskStarted { attempt, worker } => {
+                if self.execution.awaits(attempt) && !self.has_started(attempt) {
+                    self.emit(Event::TaskStarted { attempt, at_ms: self.now_ms, worker });
+                }
+            }
+            Input::TaskSubmitted { attempt, output } => {
+                if self.execution.awaits(attempt) {
+                    self.emit(Event::TaskSubmitted { attempt, at_ms: self.now_ms, output });
+                }
+            }
+            Input::TaskSucceeded { attempt, output } => {
+                if self.execution.awaits(attempt) {
+                    states::task::succeeded(self, attempt, output);
+                }
+            }
+            Input::TaskFailed { attempt, failure, stage } => {
+                if self.execution.awaits(attempt) {
+                    self.task_failed(attempt, failure, stage);
+                }
+            }
+            Input::MapRunFinished { attempt, children } => {
+                if self.execution.awaits(attempt) {
+                    states::map::run_finished(self, attempt.frame, children);
+                }
+            }
+            Input::MapRunFailed { attempt, failure } => {
+                if self.execution.awaits(attempt) {
+                    states::map::run_failed(self, attempt.frame, failure);
+                }
+            }
+            Input::TimePassed => self.time_passed(),
+            Input::Stop { failure } => {
+                self.abort_tasks(FrameId::ROOT);
+                self.emit(Event::ExecutionAborted { at_ms: self.now_ms, failure });
+            }
+        }
+    }
+
+    fn has_started(&self, attempt: Attempt) -> bool {
+        matches!(self.execution.frame(attempt.frame), Some(Frame { phase: Phase::Task(task), .. }) if task.started)
+    }
+
+    fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
+        let at_ms = self.now_ms;
+        self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
+        self.fail(attempt.frame, Trouble::new(failure));
+    }
+
+    fn redrive(&mut self) {
+        let redrivable = matches!(
+            self.execution.status,
+            Status::Failed { .. } | Status::Aborted { .. } | Status::TimedOut
+        );
+        if !redrivable {
+            return;
+        }
+        let count = self.execution.redrives + 1;
+        self.emit(Event::ExecutionRedriven { at_ms: self.now_ms, count });
+        for id in 0..self.execution.next_frame().0 {
+            let frame = self.execution.frame(FrameId(id));
+            if frame.is_some_and(|frame| matches!(frame.phase, Phase::Running | Phase::Entering)) {
+                self.wake(FrameId(id));
+            }
+        }
+    }
+
+    fn time_passed(&mut self) {
+        while let Some((due, timer)) = self.execution.timers.first().copied() {
+            if due > self.now_ms || !self.is_running() {
+                return;
+            }
+            match timer {
+                Timer::ExecutionDeadline => {
+                    self.abort_tasks(FrameId::ROOT);
+                    self.emit(Event::ExecutionTimedOut { at_ms: self.now_ms });
+                }
+                Timer::TaskDeadline(frame) => self.task_timed_out(frame, false),
+                Timer::Heartbeat(frame) => self.task_timed_out(frame, true),
+                Timer::Resume(frame) => {
+                    self.execution.timers.remove(&(due, timer));
+                    self.step(frame);
+                    self.run();
+                }
+            }
+            self.run();
+        }
+    }
+
+    fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) {
+        let Some(Phase::Task(task)) = self.execution.frame(frame).map(|frame| &frame.phase) else { return };
+        let attempt = task.attempt;
+        let (name, alias) = if heartbeat {
+            (self.dialect().heartbeat_error(), Some(error_name::HEARTBEAT_TIMEOUT))
+        } else {
+            (error_name::TIMEOUT, None)
+        };
+        let failure = Failure { error: Some(Arc::from(name)), cause: None };
+        let at_ms = self.now_ms;
+        self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
+        let alias = alias.filter(|alias| *alias != name);
+        self.fail(frame, Trouble { alias, ..Trouble::new(failure) });
+    }
+
+    /// Says of every task inside a frame that nobody waits for it any more.
+    pub(crate) fn abort_tasks(&mut self, id: FrameId) {
+        for child in self.execution.children_of(id) {
+            self.abort_tasks(child);
+        }
+        if let Some(Phase::Task(task)) = self.execution.frame(id).map(|frame| &frame.phase) {
+            let attempt = task.attempt;
+            self.emit(Event::TaskAborted { attempt, at_ms: self.now_ms });
+        }
+    }
+
+    /// Lets a frame go on from where it is until it waits or ends.
+    pub(crate) fn step(&mut self, id: FrameId) {
+        loop {
+            let Some(frame) = self.execution.frame(id) else { return };
+            match &frame.phase {
+                Phase::Entering => {
+                    let (state, input) = (frame.state, frame.input.clone());
+                    self.emit(Event::StateEntered { frame: id, at_ms: self.now_ms, state, input });
+                    if self.full {
+                        return;
+                    }
+                    self.work(id);
+                }
+                Phase::Running | Phase::Retrying { .. } => self.work(id),
+                Phase::Waiting { .. } => states::wait::over(self, id),
+                Phase::Ended { output } => {
+                    let output = output.clone();
+                    return self.ended(id, output);
+                }
+                _ => return,
+            }
+            let waits = |frame: &Frame| !matches!(frame.phase, Phase::Entering | Phase::Ended { .. });
+            if self.full || !self.is_running() || self.execution.frame(id).is_none_or(waits) {
+                return;
+            }
+        }
+    }
+
+    /// Does the work of the state a frame is in.
+    fn work(&mut self, id: FrameId) {
+        let Some((machine, position)) = self.place(id) else { return };
+        let Some(state) = machine.states.get(position as usize) else { return };
+        let outcome = match &state.kind {
+            Kind::Pass(pass) => states::pass::run(self, id, state, pass),
+            Kind::Task(task) => states::task::run(self, id, state, task),
+            Kind::Choice(choice) => states::choice::run(self, id, state, choice),
+            Kind::Wait(wait) => states::wait::run(self, id, state, wait),
+            Kind::Succeed => states::succeed::run(self, id, state),
+            Kind::Fail(fail) => states::fail::run(self, id, state, fail),
+            Kind::Parallel(parallel) => states::parallel::run(self, id, state, parallel),
+            Kind::Map(map) => states::map::run(self, id, state, map),
+        };
+        if let Err(fault) = outcome {
+            self.fault(id, fault);
+        }
+    }
+
+    pub(crate) fn place(&self, id: FrameId) -> Option<(Arc<Machine>, Position)> {
+        let frame = self.execution.frame(id)?;
+        Some((frame.machine.clone(), frame.state))
+    }
+
+    /// The raw input of the state a frame is in.
+    pub(crate) fn input(&self, id: FrameId) -> Payload {
+        self.execution.frame(id).map_or_else(|| Payload::new(Value::Null), |frame| frame.input.clone())
+    }
+
+    pub(crate) fn evaluation<'s>(&'s self, id: FrameId, extra: Extra<'_>) -> Evaluation<'s> {
+        Evaluation::new(self.execution, id, &self.entropy, extra)
+    }
+
+    /// Leaves a state with what it passes on.
+    pub(crate) fn exit(&mut self, id: FrameId, finished: Finished, transition: &Transition) -> Result<(), Fault> {
+        let next = match transition {
+            Transition::Next(target) => Some(target.id.0),
+            Transition::End => None,
+        };
+        self.leave(id, finished, next)
+    }
+
+    pub(crate) fn leave(&mut self, id: FrameId, finished: Finished, next: Option<Position>) -> Result<(), Fault> {
+        let Finished { output, assigned } = finished;
+        if output.size() > self.execution.program.limits.payload_bytes {
+            let what = self.execution.state_of(id).map(|state| state.name.to_string());
+            return Err(Fault::TooLarge { what: what.unwrap_or_default() });
+        }
+        let parent = self.execution.frame(id).and_then(|frame| frame.parent);
+        self.emit(Event::StateExited { frame: id, at_ms: self.now_ms, output, assigned, next });
+        if let (None, Some(parent), false) = (next, parent, self.full) {
+            states::parallel::branch_ended(self, parent.frame);
+        }
+        Ok(())
+    }
+
+    /// A frame has come to its end.
+    fn ended(&mut self, id: FrameId, output: Payload) {
+        match self.execution.frame(id).and_then(|frame| frame.parent) {
+            None => self.emit(Event::ExecutionSucceeded { at_ms: self.now_ms, output }),
+            Some(parent) => states::map::iteration_ended(self, id, parent.frame),
+        }
+    }
+
+    /// A state cannot do its work.
+    pub(crate) fn fault(&mut self, id: FrameId, fault: Fault) {
+        let Some(state) = self.execution.state_of(id) else { return };
+        let (name, kind) = (state.name.clone(), state.kind.name());
+        let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
+        // What a state makes itself and cannot hold is nobody's to catch.
+        let fatal = matches!(fault, Fault::TooLarge { .. }) || !matches!(kind, "Task" | "Parallel" | "Map");
+        let verdict = fault.verdict(self.dialect(), &name, entered_id);
+        if let Some(location) = verdict.evaluation {
+            let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
+            self.emit(Event::EvaluationFailed { frame: id, at_ms, failure, location: location.map(Arc::from) });
+        }
+        self.fail(id, Trouble { fatal, ..Trouble::new(verdict.failure) });
+    }
+
+    /// A state has failed: retried, caught, or handed to the scope around.
+    pub(crate) fn fail(&mut self, id: FrameId, trouble: Trouble) {
+        let Some((machine, position)) = self.place(id) else { return };
+        let Some(state) = machine.states.get(position as usize) else { return };
+        if self.retry(id, state, &trouble) {
+            return;
+        }
+        self.close(id, state, &trouble);
+        if let Some((_, catcher)) = trouble.catcher(state, self.dialect()) {
+            match self.caught(id, state, catcher, &trouble.failure) {
+                Ok(()) => return self.wake(id),
+                Err(fault) => return self.uncatchable(id, state, fault),
+            }
+        }
+        self.propagate(id, trouble);
+    }
+
+    fn retry(&mut self, id: FrameId, state: &State, trouble: &Trouble) -> bool {
+        let used = self.execution.frame(id).map(|frame| frame.retries.clone()).unwrap_or_default();
+        let Some((index, retrier)) = trouble.retrier(state, &used, self.dialect()) else { return false };
+        let so_far = used.get(index).copied().unwrap_or(0);
+        let due_ms = self.now_ms.saturating_add(delay_ms(retrier, so_far, &self.entropy));
+        self.abort_inside(id);
+        self.emit(Event::RetryScheduled {
+            frame: id,
+            at_ms: self.now_ms,
+            retrier: u32::try_from(index).unwrap_or(u32::MAX),
+            due_ms,
+            failure: trouble.failure.clone(),
+        });
+        true
+    }
+
+    /// Ends what is still running inside a Parallel or Map that has failed.
+    fn close(&mut self, id: FrameId, state: &State, trouble: &Trouble) {
+        let (at_ms, failure) = (self.now_ms, trouble.failure.clone());
+        match &state.kind {
+            Kind::Parallel(_) => {
+                self.abort_inside(id);
+                self.emit(Event::ParallelFailed { frame: id, at_ms, failure });
+            }
+            Kind::Map(_) => {
+                self.abort_inside(id);
+                self.emit(Event::MapFailed { frame: id, at_ms, failure });
+            }
+            _ => {}
+        }
+    }
+
+    fn abort_inside(&mut self, id: FrameId) {
+        let is_map = matches!(self.execution.frame(id), Some(Frame { phase: Phase::Map(_), .. }));
+        for child in self.execution.children_of(id) {
+            self.abort_tasks(child);
+            if is_map {
+                self.emit(Event::IterationAborted { child, at_ms: self.now_ms });
+            }
+        }
+    }
+
+    fn caught(&mut self, id: FrameId, state: &State, catcher: &Catcher, failure: &Failure) -> Result<(), Fault> {
+        let input = self.input(id);
+        let output = Payload::new(json!({
+            "Error": failure.error.as_deref(),
+            "Cause": failure.cause.as_deref(),
+        }));
+        let evaluation = self.evaluation(id, Extra::default());
+        let finished = match state.query_language {
+            QueryLanguage::JsonPath => Finished {
+                assigned: evaluation.assign(catcher.assign.as_ref(), &output, &input, More::Nothing)?,
+                output: evaluation.place(&catcher.result_path, &input, output)?,
+            },
+            QueryLanguage::Jsonata => evaluation.output_and_assign(
+                catcher.output.as_ref(),
+                catcher.assign.as_ref(),
+                &input,
+                More::ErrorOutput(&output),
+                &output,
+            )?,
+        };
+        self.leave(id, finished, Some(catcher.next.id.0))
+    }
+
+    /// A catcher itself failed: nothing of this state can take that.
+    fn uncatchable(&mut self, id: FrameId, state: &State, fault: Fault) {
+        let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
+        let verdict = fault.verdict(self.dialect(), &state.name, entered_id);
+        if let Some(location) = verdict.evaluation {
+            let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
+            self.emit(Event::EvaluationFailed { frame: id, at_ms, failure, location: location.map(Arc::from) });
+        }
+        self.propagate(id, Trouble { fatal: true, ..Trouble::new(verdict.failure) });
+    }
+
+    /// To the state around, or the end of the execution.
+    fn propagate(&mut self, id: FrameId, trouble: Trouble) {
+        let Some(parent) = self.execution.frame(id).and_then(|frame| frame.parent) else {
+            let failure = trouble.failure;
+            return self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
+        };
+        // What is fatal for a state without Retry and Catch is an ordinary failure of its branch.
+        let name = trouble.failure.name();
+        let fatal = name == error_name::RUNTIME || (trouble.fatal && name == error_name::DATA_LIMIT_EXCEEDED);
+        let trouble = Trouble { fatal, oversized_result: false, ..trouble };
+        let is_map = matches!(self.execution.frame(parent.frame), Some(Frame { phase: Phase::Map(_), .. }));
+        if is_map {
+            states::map::iteration_failed(self, id, parent.frame, trouble);
+        } else {
+            self.fail(parent.frame, trouble);
+        }
+    }
+}

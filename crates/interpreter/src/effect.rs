@@ -1,0 +1,61 @@
+//! All that the world is asked for, read off events once they are durable.
+
+use std::sync::Arc;
+
+use everstep_history::{Attempt, Event, Failure, FrameId, Payload};
+
+use crate::execution::Execution;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Run a task, and say what became of it under this attempt.
+    ScheduleTask {
+        attempt: Attempt,
+        state: Arc<str>,
+        resource: String,
+        parameters: Payload,
+        credentials: Option<Payload>,
+    },
+    /// Run a child execution for each input, and say what became of them.
+    StartMapRun { attempt: Attempt, state: Arc<str>, frame: FrameId, inputs: Payload },
+    /// Nobody waits for this task any more.
+    CancelTask { attempt: Attempt },
+    Succeed { output: Payload },
+    Fail { failure: Failure },
+    TimeOut,
+    Abort { failure: Failure },
+}
+
+/// What these events ask for. `execution` is as it was when they had been applied.
+#[must_use]
+pub fn effects(execution: &Execution, events: &[Event]) -> Vec<Effect> {
+    events.iter().filter_map(|event| effect(execution, event)).collect()
+}
+
+fn effect(execution: &Execution, event: &Event) -> Option<Effect> {
+    Some(match event {
+        Event::TaskScheduled { attempt, parameters, credentials, .. } if execution.awaits(*attempt) => {
+            let state = execution.state_of(attempt.frame)?;
+            let everstep_asl::model::Kind::Task(task) = &state.kind else { return None };
+            Effect::ScheduleTask {
+                attempt: *attempt,
+                state: state.name.clone(),
+                resource: task.resource.as_str().to_owned(),
+                parameters: parameters.clone(),
+                credentials: credentials.clone(),
+            }
+        }
+        Event::MapRunStarted { attempt, frame, inputs, .. } if execution.awaits(*attempt) => {
+            let state = execution.state_of(*frame)?.name.clone();
+            Effect::StartMapRun { attempt: *attempt, state, frame: *frame, inputs: inputs.clone() }
+        }
+        Event::TaskTimedOut { attempt, .. } | Event::TaskAborted { attempt, .. } => {
+            Effect::CancelTask { attempt: *attempt }
+        }
+        Event::ExecutionSucceeded { output, .. } => Effect::Succeed { output: output.clone() },
+        Event::ExecutionFailed { failure, .. } => Effect::Fail { failure: failure.clone() },
+        Event::ExecutionTimedOut { .. } => Effect::TimeOut,
+        Event::ExecutionAborted { failure, .. } => Effect::Abort { failure: failure.clone() },
+        _ => return None,
+    })
+}

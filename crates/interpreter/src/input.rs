@@ -1,0 +1,39 @@
+//! All that can reach an execution.
+
+use std::sync::Arc;
+
+use everstep_history::{Attempt, Failure, FailureStage, Payload};
+
+/// Who an execution is: what the context object and ARNs are made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub execution_arn: Arc<str>,
+    pub execution_name: Arc<str>,
+    pub role_arn: Arc<str>,
+    pub machine_arn: Arc<str>,
+    pub machine_name: Arc<str>,
+}
+
+/// The moment of an input, and the seed of all that is drawn while it is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occasion {
+    pub now_ms: i64,
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Start { input: Payload },
+    TaskStarted { attempt: Attempt, worker: Option<Arc<str>> },
+    TaskSubmitted { attempt: Attempt, output: Payload },
+    TaskSucceeded { attempt: Attempt, output: Payload },
+    TaskFailed { attempt: Attempt, failure: Failure, stage: FailureStage },
+    /// What became of the children of a distributed Map, in the order of their inputs.
+    MapRunFinished { attempt: Attempt, children: Vec<Result<Payload, Failure>> },
+    /// The dataset of a distributed Map could not be read or its results not written.
+    MapRunFailed { attempt: Attempt, failure: Failure },
+    /// Time has come for whatever is due.
+    TimePassed,
+    Stop { failure: Failure },
+    Redrive,
+}

@@ -1,0 +1,30 @@
+//! The interpreter: `decide` says what happens next, `apply` makes it so.
+//!
+//! [`Execution::decide`] may evaluate expressions, match errors and choose a retry; everything it
+//! decides is an [`Event`], and the only thing that changes an execution is [`Execution::apply`],
+//! which cannot fail and evaluates nothing. Recovery is a fold of recorded events.
+//!
+//! No clock, no randomness, no waiting in here: time and seeds come with the input
+//! ([`Occasion`]), and what the world must do is read off the events ([`effect::effects`]).
+
+pub mod aws_history;
+mod context;
+mod decide;
+mod dialect;
+pub mod effect;
+mod execution;
+mod fault;
+mod flow;
+mod input;
+mod limits;
+mod retry;
+mod states;
+mod token;
+
+pub use dialect::Dialect;
+pub use effect::{Effect, effects};
+pub use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+pub use execution::{Execution, Program, Status};
+pub use input::{Identity, Input, Occasion};
+pub use limits::Limits;
+pub use token::{parse_token, task_token};

@@ -1,0 +1,77 @@
+//! Which retrier takes a failure, and when the state runs again.
+
+use everstep_asl::error_name;
+use everstep_asl::model::{Catcher, Jitter, Kind, Retrier, State};
+use everstep_expr::Entropy;
+use everstep_history::Failure;
+
+use crate::Dialect;
+
+/// A failure on its way through retriers and catchers.
+pub(crate) struct Trouble {
+    pub(crate) failure: Failure,
+    /// Another name it is matched by: a heartbeat timeout is a timeout too.
+    pub(crate) alias: Option<&'static str>,
+    /// Nothing may take it.
+    pub(crate) fatal: bool,
+    /// A wildcard matches it although it is too large.
+    pub(crate) oversized_result: bool,
+}
+
+impl Trouble {
+    pub(crate) fn new(failure: Failure) -> Self {
+        Self { failure, alias: None, fatal: false, oversized_result: false }
+    }
+
+    fn matched_by(&self, patterns: &[String], dialect: Dialect, state: &State) -> bool {
+        let own_name = matches!(state.kind, Kind::Parallel(_)) && dialect.matches_branch_failed();
+        patterns.iter().any(|pattern| {
+            error_name::matches(pattern, self.failure.name())
+                || self.alias.is_some_and(|alias| error_name::matches(pattern, alias))
+                || (self.oversized_result && dialect.catches_oversized_results() && pattern == error_name::ALL)
+                || (own_name && pattern == "States.BranchFailed" && self.failure.name() != error_name::RUNTIME)
+        })
+    }
+
+    /// The retrier that decides, if it has an attempt left: the first that matches, and no other.
+    pub(crate) fn retrier<'s>(
+        &self,
+        state: &'s State,
+        used: &[u32],
+        dialect: Dialect,
+    ) -> Option<(usize, &'s Retrier)> {
+        if self.fatal {
+            return None;
+        }
+        let (index, retrier) = state
+            .retry()
+            .iter()
+            .enumerate()
+            .find(|(_, retrier)| self.matched_by(&retrier.error_equals, dialect, state))?;
+        let so_far = u64::from(used.get(index).copied().unwrap_or(0));
+        (so_far < retrier.max_attempts).then_some((index, retrier))
+    }
+
+    pub(crate) fn catcher<'s>(&self, state: &'s State, dialect: Dialect) -> Option<(usize, &'s Catcher)> {
+        if self.fatal {
+            return None;
+        }
+        state
+            .catch()
+            .iter()
+            .enumerate()
+            .find(|(_, catcher)| self.matched_by(&catcher.error_equals, dialect, state))
+    }
+}
+
+/// Milliseconds until the retry after `so_far` earlier ones by the same retrier.
+pub(crate) fn delay_ms(retrier: &Retrier, so_far: u32, entropy: &Entropy) -> i64 {
+    let seconds = retrier.delay_seconds(u64::from(so_far));
+    let seconds = match retrier.jitter {
+        Jitter::None => seconds,
+        Jitter::Full => seconds * entropy.next_unit(),
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+    let delay = (seconds * 1000.0).round() as i64;
+    delay
+}

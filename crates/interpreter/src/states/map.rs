@@ -1,0 +1,302 @@
+//! Map states: iterations inside the execution, or child executions in the world.
+
+use everstep_asl::model::{Items, Kind, Map, Mode, QueryLanguage, State};
+use everstep_history::{Attempt, Event, Failure, FrameId, Payload};
+use serde_json::{Value, json};
+
+use super::settings;
+use crate::context::Extra;
+use crate::decide::Decider;
+use crate::execution::{MapPhase, Phase};
+use crate::fault::{Fault, unexpected_type};
+use crate::flow::{Evaluation, More};
+use crate::retry::Trouble;
+
+pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map) -> Result<(), Fault> {
+    if map.item_reader.is_some() {
+        return Err(Fault::Runtime("ItemReader is not supported yet: give the items by ItemsPath".to_owned()));
+    }
+    if map.result_writer.is_some() {
+        return Err(Fault::Runtime("ResultWriter is not supported yet: the results are the state's output".to_owned()));
+    }
+    let input = decider.input(id);
+    let evaluation = decider.evaluation(id, Extra::default());
+    let selected = evaluation.selected_input(state, &input)?;
+    let max_concurrency =
+        settings::count(&evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", &selected)?.unwrap_or(0);
+    let tolerated = tolerated(&evaluation, map, &selected)?;
+    let items = items(&evaluation, state, map, &selected)?;
+    let length = items.as_array().map_or(0, Vec::len);
+    let distributed = map.mode != Mode::Inline;
+    decider.emit(Event::MapStarted {
+        frame: id,
+        at_ms: decider.now_ms,
+        items,
+        max_concurrency: u32::try_from(max_concurrency).unwrap_or(u32::MAX),
+        tolerated_failures: tolerated.failures(length),
+        distributed,
+    });
+    if distributed {
+        return start_run(decider, id, map);
+    }
+    fill(decider, id, None)
+}
+
+/// How many failures a Map takes.
+struct Tolerated {
+    count: Option<u64>,
+    percentage: Option<f64>,
+}
+
+impl Tolerated {
+    /// The lower of the two limits that are set.
+    fn failures(&self, length: usize) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "at most the number of items")]
+        let by_percentage = self.percentage.map(|percentage| (length as f64 * percentage / 100.0).floor() as u64);
+        let failures = match (self.count, by_percentage) {
+            (Some(count), Some(other)) => count.min(other),
+            (count, other) => count.or(other).unwrap_or(0),
+        };
+        u32::try_from(failures).unwrap_or(u32::MAX)
+    }
+}
+
+fn tolerated(evaluation: &Evaluation<'_>, map: &Map, input: &Value) -> Result<Tolerated, Fault> {
+    let count = map.tolerated_failure_count.as_ref();
+    Ok(Tolerated {
+        count: settings::count(evaluation, count, "ToleratedFailureCount", input)?,
+        percentage: settings::percentage(evaluation, map.tolerated_failure_percentage.as_ref(), input)?,
+    })
+}
+
+fn items(evaluation: &Evaluation<'_>, state: &State, map: &Map, selected: &Payload) -> Result<Payload, Fault> {
+    let found = match &map.items {
+        Items::Whole => selected.clone(),
+        Items::Path(path) => {
+            let found = path.evaluate(&evaluation.scope(selected)).map_err(Fault::Path)?;
+            Payload::new(found.into_owned())
+        }
+        Items::Jsonata(template) => {
+            Payload::new(evaluation.jsonata(template, "Items", selected, More::Nothing)?)
+        }
+    };
+    if found.is_array() {
+        return Ok(found);
+    }
+    Err(match (&map.items, state.query_language) {
+        (Items::Jsonata(template), _) => {
+            let mut text = String::new();
+            template.expressions(&mut |expression| expression.as_str().clone_into(&mut text));
+            unexpected_type("Items", &text, "array", &found)
+        }
+        (_, QueryLanguage::Jsonata) => Fault::Query {
+            location: None,
+            message: format!("Map state input must be an array but was: {}", found.value()),
+        },
+        (Items::Path(path), _) => Fault::Runtime(format!("Reference path \"{path}\" must point to array.")),
+        _ => Fault::Runtime("Reference path \"$\" must point to array.".to_owned()),
+    })
+}
+
+/// The input of one iteration.
+fn item_input(
+    evaluation_of: impl Fn(Extra<'_>) -> Result<Value, Fault>,
+    index: usize,
+    item: &Value,
+    has_selector: bool,
+) -> Result<Payload, Fault> {
+    if !has_selector {
+        return Ok(Payload::new(item.clone()));
+    }
+    evaluation_of(Extra { item: Some((index, item)), task: None }).map(Payload::new)
+}
+
+fn select(decider: &Decider<'_>, id: FrameId, state: &State, map: &Map, index: usize, item: &Value) -> Result<Payload, Fault> {
+    let input = decider.input(id);
+    let evaluate = |extra: Extra<'_>| {
+        let evaluation = decider.evaluation(id, extra);
+        let selected = evaluation.selected_input(state, &input)?;
+        match &map.item_selector {
+            Some(selector) => evaluation.payload(selector, "ItemSelector", &selected),
+            None => Ok(Value::Null),
+        }
+    };
+    item_input(evaluate, index, item, map.item_selector.is_some())
+}
+
+fn phase<'d>(decider: &'d Decider<'_>, id: FrameId) -> Option<&'d MapPhase> {
+    match &decider.execution.frame(id)?.phase {
+        Phase::Map(map) => Some(map),
+        _ => None,
+    }
+}
+
+/// Starts as many iterations as there is room for; ends the Map when none is left.
+fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Result<(), Fault> {
+    let Some((machine, position)) = decider.place(id) else { return Ok(()) };
+    let state = &machine.states[position as usize];
+    let Kind::Map(map) = &state.kind else { return Ok(()) };
+    let unlimited = decider.execution.program.limits.inline_concurrency;
+    loop {
+        let Some(progress) = phase(decider, id) else { return Ok(()) };
+        let limit = if progress.max_concurrency == 0 { unlimited } else { progress.max_concurrency };
+        let index = progress.next as usize;
+        if index >= progress.results.len() {
+            if progress.running.is_empty() {
+                return finish(decider, id, state, map);
+            }
+            return Ok(());
+        }
+        if progress.running.len() >= limit as usize || decider.is_full() {
+            return Ok(());
+        }
+        let items = progress.items.clone();
+        let input = select(decider, id, state, map, index, &items[index])?;
+        let child = decider.execution.next_frame();
+        decider.emit(Event::IterationStarted {
+            frame: id,
+            at_ms: decider.now_ms,
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            child,
+            input,
+            after,
+        });
+        decider.wake(child);
+    }
+}
+
+fn finish(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map) -> Result<(), Fault> {
+    let outputs = phase(decider, id).map(|progress| {
+        progress.results.iter().flatten().map(|output| output.value().clone()).collect::<Vec<_>>()
+    });
+    decider.emit(Event::MapSucceeded { frame: id, at_ms: decider.now_ms });
+    pass_on(decider, id, state, map, Value::Array(outputs.unwrap_or_default()))
+}
+
+fn pass_on(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map, result: Value) -> Result<(), Fault> {
+    let input = decider.input(id);
+    let finished = decider.evaluation(id, Extra::default()).finish(state, &input, Payload::new(result))?;
+    decider.exit(id, finished, &map.transition)?;
+    decider.wake(id);
+    Ok(())
+}
+
+/// An iteration has come to its end.
+pub(crate) fn iteration_ended(decider: &mut Decider<'_>, child: FrameId, id: FrameId) {
+    decider.emit(Event::IterationSucceeded { child, at_ms: decider.now_ms });
+    if let Err(fault) = fill(decider, id, Some(child)) {
+        decider.fault(id, fault);
+    }
+}
+
+/// An iteration has failed: tolerated, or the Map fails with it.
+pub(crate) fn iteration_failed(decider: &mut Decider<'_>, child: FrameId, id: FrameId, trouble: Trouble) {
+    let at_ms = decider.now_ms;
+    decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
+    let Some(progress) = phase(decider, id) else { return };
+    if progress.failures <= progress.tolerated_failures && !trouble.fatal {
+        if let Err(fault) = fill(decider, id, Some(child)) {
+            decider.fault(id, fault);
+        }
+        return;
+    }
+    let trouble = if sets_tolerance(decider, id) && !trouble.fatal { Trouble::new(exceeded()) } else { trouble };
+    decider.fail(id, trouble);
+}
+
+fn sets_tolerance(decider: &Decider<'_>, id: FrameId) -> bool {
+    decider.execution.state_of(id).is_some_and(|state| match &state.kind {
+        Kind::Map(map) => {
+            map.tolerated_failure_count.is_some() || map.tolerated_failure_percentage.is_some()
+        }
+        _ => false,
+    })
+}
+
+fn exceeded() -> Failure {
+    Failure::new(
+        "States.ExceedToleratedFailureThreshold",
+        "The specified tolerated failure threshold was exceeded",
+    )
+}
+
+/// Hands the items to child executions, batched if the definition says so.
+fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fault> {
+    let Some((machine, position)) = decider.place(id) else { return Ok(()) };
+    let state = &machine.states[position as usize];
+    let Some(items) = phase(decider, id).map(|progress| progress.items.clone()) else { return Ok(()) };
+    let mut inputs = Vec::new();
+    for (index, item) in items.as_array().into_iter().flatten().enumerate() {
+        inputs.push(select(decider, id, state, map, index, item)?.into_value());
+    }
+    let inputs = batched(decider, id, state, map, inputs)?;
+    let attempt = Attempt { frame: id, number: decider.execution.attempts };
+    decider.emit(Event::MapRunStarted {
+        frame: id,
+        at_ms: decider.now_ms,
+        attempt,
+        inputs: Payload::new(Value::Array(inputs)),
+    });
+    Ok(())
+}
+
+/// `ItemBatcher`: groups of at most so many items and bytes.
+fn batched(decider: &Decider<'_>, id: FrameId, state: &State, map: &Map, inputs: Vec<Value>) -> Result<Vec<Value>, Fault> {
+    let Some(batcher) = &map.item_batcher else { return Ok(inputs) };
+    let evaluation = decider.evaluation(id, Extra::default());
+    let selected = evaluation.selected_input(state, &decider.input(id))?;
+    let limit = |operand, field| settings::count(&evaluation, operand, field, &selected);
+    let items_max = limit(batcher.max_items.as_ref(), "MaxItemsPerBatch")?.filter(|max| *max > 0);
+    let bytes_max = limit(batcher.max_input_bytes.as_ref(), "MaxInputBytesPerBatch")?.filter(|max| *max > 0);
+    let batch_input = match &batcher.batch_input {
+        Some(payload) => Some(evaluation.payload(payload, "ItemBatcher/BatchInput", &selected)?),
+        None => None,
+    };
+    let (mut batches, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0u64);
+    for input in inputs {
+        let size = input.to_string().len() as u64 + 1;
+        let full = items_max.is_some_and(|max| batch.len() as u64 >= max)
+            || bytes_max.is_some_and(|max| bytes + size > max && !batch.is_empty());
+        if full {
+            batches.push(std::mem::take(&mut batch));
+            bytes = 0;
+        }
+        bytes += size;
+        batch.push(input);
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    let wrap = |items| match &batch_input {
+        Some(common) => json!({ "BatchInput": common, "Items": Value::Array(items) }),
+        None => json!({ "Items": Value::Array(items) }),
+    };
+    Ok(batches.into_iter().map(wrap).collect())
+}
+
+/// All children of a distributed Map are done.
+pub(crate) fn run_finished(decider: &mut Decider<'_>, id: FrameId, children: Vec<Result<Payload, Failure>>) {
+    let Some((machine, position)) = decider.place(id) else { return };
+    let state = &machine.states[position as usize];
+    let Kind::Map(map) = &state.kind else { return };
+    let input = decider.input(id);
+    let evaluation = decider.evaluation(id, Extra::default());
+    let tolerated = evaluation.selected_input(state, &input).and_then(|selected| tolerated(&evaluation, map, &selected));
+    let failures = children.iter().filter(|child| child.is_err()).count();
+    let limit = tolerated.map_or(0, |tolerated| tolerated.failures(children.len()));
+    if failures as u64 > u64::from(limit) {
+        return run_failed(decider, id, exceeded());
+    }
+    let outputs: Vec<Value> = children.into_iter().flatten().map(Payload::into_value).collect();
+    let output = Payload::new(Value::Array(outputs));
+    decider.emit(Event::MapRunSucceeded { frame: id, at_ms: decider.now_ms, output: output.clone() });
+    decider.emit(Event::MapSucceeded { frame: id, at_ms: decider.now_ms });
+    if let Err(fault) = pass_on(decider, id, state, map, output.into_value()) {
+        decider.fault(id, fault);
+    }
+}
+
+pub(crate) fn run_failed(decider: &mut Decider<'_>, id: FrameId, failure: Failure) {
+    decider.emit(Event::MapRunFailed { frame: id, at_ms: decider.now_ms, failure: failure.clone() });
+    decider.fail(id, Trouble::new(failure));
+}

@@ -1,0 +1,77 @@
+//! Task states.
+
+use everstep_asl::error_name;
+use everstep_asl::model::{Kind, Resource, State, Task};
+use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+
+use super::settings;
+use crate::context::Extra;
+use crate::decide::Decider;
+use crate::execution::later;
+use crate::fault::Fault;
+use crate::retry::Trouble;
+
+pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, task: &Task) -> Result<(), Fault> {
+    let input = decider.input(id);
+    let attempt = Attempt { frame: id, number: decider.execution.attempts };
+    let evaluation = decider.evaluation(id, Extra { task: Some(attempt), ..Extra::default() });
+    let selected = evaluation.selected_input(state, &input)?;
+    let setting = |operand, field| settings::seconds(&evaluation, operand, field, &selected);
+    let timeout_seconds = setting(task.timeout.as_ref(), "TimeoutSeconds")?;
+    let heartbeat_seconds = setting(task.heartbeat.as_ref(), "HeartbeatSeconds")?;
+    let parameters = evaluation.effective_input(state, &input)?;
+    let credentials = match &task.credentials {
+        Some(credentials) => Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?)),
+        None => None,
+    };
+    if parameters.size() > decider.execution.program.limits.payload_bytes {
+        return Err(Fault::TooLarge { what: state.name.to_string() });
+    }
+    let seconds = timeout_seconds.or_else(|| decider.dialect().default_timeout_seconds());
+    decider.emit(Event::TaskScheduled {
+        attempt,
+        at_ms: decider.now_ms,
+        parameters,
+        timeout_seconds,
+        heartbeat_seconds,
+        deadline_ms: seconds.map(|seconds| later(decider.now_ms, seconds)),
+        credentials,
+    });
+    Ok(())
+}
+
+/// A result has come.
+pub(crate) fn succeeded(decider: &mut Decider<'_>, attempt: Attempt, output: Payload) {
+    let id = attempt.frame;
+    let Some((machine, position)) = decider.place(id) else { return };
+    let state = &machine.states[position as usize];
+    let Kind::Task(task) = &state.kind else { return };
+    if output.size() > decider.execution.program.limits.payload_bytes {
+        return too_large(decider, attempt, &task.resource);
+    }
+    decider.emit(Event::TaskSucceeded { attempt, at_ms: decider.now_ms, output: output.clone() });
+    let input = decider.input(id);
+    let extra = Extra { task: Some(attempt), ..Extra::default() };
+    let finished = decider.evaluation(id, extra).finish(state, &input, output);
+    match finished.and_then(|finished| decider.exit(id, finished, &task.transition)) {
+        Ok(()) => decider.wake(id),
+        Err(fault) => decider.fault(id, fault),
+    }
+}
+
+fn too_large(decider: &mut Decider<'_>, attempt: Attempt, resource: &Resource) {
+    let what = match resource {
+        Resource::Service { service, .. } => service,
+        other => other.as_str(),
+    };
+    let failure = Failure::new(
+        error_name::DATA_LIMIT_EXCEEDED,
+        format!(
+            "The state/task '{what}' returned a result with a size exceeding the maximum number of \
+             bytes service limit."
+        ),
+    );
+    let (at_ms, stage) = (decider.now_ms, FailureStage::Run);
+    decider.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
+    decider.fail(attempt.frame, Trouble { oversized_result: true, ..Trouble::new(failure) });
+}
