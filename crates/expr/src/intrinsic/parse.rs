@@ -73,6 +73,7 @@ impl<'t> Parser<'t> {
         Ok(Call {
             text: self.text[span].into(),
             function,
+            reads: arguments.iter().map(Argument::reads).sum(),
             arguments: arguments.into(),
             format,
         })
@@ -81,9 +82,9 @@ impl<'t> Parser<'t> {
     /// The name, up to the `(` that must follow at once.
     fn function(&mut self) -> Result<Function, SyntaxError> {
         let from = self.at;
-        let end = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+        let ends = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
         let rest = self.rest().as_bytes();
-        self.at += rest.iter().position(|byte| end(byte)).unwrap_or(rest.len());
+        self.at += rest.iter().position(ends).unwrap_or(rest.len());
         let name = &self.text[from..self.at];
         if self.peek() != Some(b'(') {
             return Err(not_a_call(name, from, self));
@@ -101,7 +102,6 @@ impl<'t> Parser<'t> {
     }
 
     /// The arguments, and the first of them once more if it is a string.
-    #[expect(clippy::type_complexity, reason = "used once, just above")]
     fn arguments(
         &mut self,
         depth: usize,

@@ -233,9 +233,10 @@ impl Walk<'_> {
             .iter()
             .filter_map(|name| fields.get_key_value(&**name));
         if !self.is_last(at) {
-            return present
-                .map(|(_, value)| self.go(at + 1, value, false, found))
-                .collect();
+            for (_, value) in present {
+                self.go(at + 1, value, false, found)?;
+            }
+            return Ok(());
         }
         let mut chosen = Map::new();
         for (name, value) in present {
