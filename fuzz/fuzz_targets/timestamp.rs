@@ -10,6 +10,8 @@ fuzz_target!(|text: &str| {
         assert_eq!(text.as_bytes().get(10), Some(&b'T'));
         assert!(text.ends_with('Z') || text.as_bytes()[text.len() - 6].is_ascii_punctuation());
         let day = 86_400_000;
-        assert!((-62_167_219_200_000 - day..253_402_300_800_000 + day).contains(&timestamp.to_millis()));
+        assert!(
+            (-62_167_219_200_000 - day..253_402_300_800_000 + day).contains(&timestamp.to_millis())
+        );
     }
 });
