@@ -11,6 +11,7 @@ pub mod intrinsic;
 pub mod jsonata;
 pub mod path;
 mod scope;
+mod size;
 pub mod template;
 pub mod timestamp;
 

@@ -1,13 +1,13 @@
 //! Payload templates: JSON in which fields named `….$` hold expressions.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 use crate::intrinsic::Call;
 use crate::path::Path;
+use crate::size::Allowance;
 use crate::{EvalError, Scope, SyntaxError};
 
 /// Levels a template may have.
@@ -65,6 +65,7 @@ impl fmt::Display for Expression {
 #[derive(Debug, Clone)]
 pub struct Template {
     node: Node,
+    expressions: usize,
 }
 
 /// Static parts stay whole, so that they are cloned as a whole.
@@ -140,11 +141,15 @@ impl Template {
             return Err(compiler.errors);
         }
         let node = node.unwrap_or_else(|| Node::Static(value.clone()));
-        Ok(Self { node })
+        Ok(Self {
+            node,
+            expressions: compiler.expressions,
+        })
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, TemplateError> {
-        self.node.evaluate(scope)
+        let allowance = Allowance::for_copies(self.expressions);
+        self.node.evaluate(scope, &allowance)
     }
 
     /// The names of the workflow variables it reads.
@@ -154,27 +159,27 @@ impl Template {
 }
 
 impl Node {
-    fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, TemplateError> {
+    fn evaluate(&self, scope: &Scope<'_>, allowance: &Allowance) -> Result<Value, TemplateError> {
         Ok(match self {
             Self::Static(value) => value.clone(),
             Self::Object(nodes) => {
                 let mut fields = Map::with_capacity(nodes.len());
                 for (name, node) in nodes {
-                    fields.insert(name.clone(), node.evaluate(scope)?);
+                    fields.insert(name.clone(), node.evaluate(scope, allowance)?);
                 }
                 Value::Object(fields)
             }
             Self::Array(nodes) => {
-                let items = nodes.iter().map(|node| node.evaluate(scope));
+                let items = nodes.iter().map(|node| node.evaluate(scope, allowance));
                 Value::Array(items.collect::<Result<_, _>>()?)
             }
-            Self::Expression { field, expression } => match expression.evaluate(scope) {
-                Ok(value) => value.into_owned(),
-                Err(error) => {
-                    let field = field.clone();
-                    return Err(TemplateError { field, error });
-                }
-            },
+            Self::Expression { field, expression } => expression
+                .evaluate(scope)
+                .and_then(|value| allowance.spend(&value).map(|()| value.into_owned()))
+                .map_err(|error| TemplateError {
+                    field: field.clone(),
+                    error,
+                })?,
         })
     }
 
@@ -194,6 +199,7 @@ struct Compiler {
     /// The pointer of the value at hand.
     pointer: String,
     errors: Vec<TemplateSyntaxError>,
+    expressions: usize,
 }
 
 impl Compiler {
@@ -212,13 +218,12 @@ impl Compiler {
 
     fn object(&mut self, fields: &Map<String, Value>, depth: usize) -> Option<Node> {
         let mut nodes: Vec<Option<Node>> = Vec::with_capacity(fields.len());
-        let mut names = HashSet::new();
         for (field, value) in fields {
             let length = self.enter(field);
             let name = stripped(field);
-            // With `a` and `a.$` the latter is at fault, whichever comes first.
-            let known = !names.insert(name);
-            if known || (name != field && fields.contains_key(name)) {
+            // `a.$.$` becomes `a.$`, which is not a duplicate of what becomes `a`.
+            let plain = stripped(name) == name;
+            if name != field && plain && fields.contains_key(name) {
                 let name = name.to_owned();
                 self.report(TemplateSyntaxErrorKind::Duplicate { name });
             }
@@ -262,7 +267,13 @@ impl Compiler {
             return None;
         };
         match Expression::parse(text) {
-            Ok(expression) => Some(Node::Expression { field: field.to_owned(), expression }),
+            Ok(expression) => {
+                self.expressions += 1;
+                Some(Node::Expression {
+                    field: field.to_owned(),
+                    expression,
+                })
+            }
             Err(error) => {
                 self.report(TemplateSyntaxErrorKind::Expression(error));
                 None
@@ -292,4 +303,139 @@ impl Compiler {
 
 fn stripped(field: &str) -> &str {
     field.strip_suffix(".$").unwrap_or(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Entropy, NoVariables};
+
+    fn evaluate(template: &Value) -> Result<Value, TemplateError> {
+        let template = Template::parse(template).unwrap();
+        template.evaluate(&Scope {
+            input: &json!({"flagged": 7, "vals": [0, 10, 20, 30, 40, 50]}),
+            context: &json!({"DayOfWeek": "TUESDAY"}),
+            variables: &NoVariables,
+            entropy: &Entropy::new(0, 0),
+        })
+    }
+
+    fn check(template: Value, expected: Value) {
+        assert_eq!(evaluate(&template), Ok(expected), "{template}");
+    }
+
+    fn check_refused(template: Value, expected: &[(&str, &str)]) {
+        let errors = Template::parse(&template).expect_err("refused");
+        let found: Vec<_> = (errors.iter())
+            .map(|error| (error.pointer.as_str(), error.kind.to_string()))
+            .collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(at, kind)| (*at, kind.as_str()))
+            .collect();
+        assert_eq!(found, expected, "{template}");
+    }
+
+    #[test]
+    fn the_specifications_example() {
+        check(
+            json!({
+                "flagged": true,
+                "parts": {"first.$": "$.vals[0]", "last3.$": "$.vals[-3:]"},
+                "weekday.$": "$$.DayOfWeek",
+                "formattedOutput.$": "States.Format('Today is {}', $$.DayOfWeek)",
+            }),
+            json!({
+                "flagged": true,
+                "parts": {"first": 0, "last3": [30, 40, 50]},
+                "weekday": "TUESDAY",
+                "formattedOutput": "Today is TUESDAY",
+            }),
+        );
+    }
+
+    #[test]
+    fn expressions_stand_at_any_depth() {
+        check(
+            json!([1, {"a": [{"x.$": "$.flagged"}]}]),
+            json!([1, {"a": [{"x": 7}]}]),
+        );
+        check(
+            json!({"$": "$.flagged", ".$": "$.flagged"}),
+            json!({"$": "$.flagged", "": 7}),
+        );
+        check(json!("$.flagged"), json!("$.flagged"));
+    }
+
+    #[test]
+    fn a_failure_names_its_field() {
+        let error = evaluate(&json!({"a": {"value.$": "$.no"}})).unwrap_err();
+        assert_eq!(error.field, "value.$");
+        assert!(matches!(error.error, EvalError::Path { .. }));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told() {
+        check_refused(
+            json!({"a": 1, "a.$": "$", "b": [{"x/y~.$": "$.", "z.$": 1}]}),
+            &[
+                ("/a.$", "there is another field `a` once `.$` is stripped"),
+                ("/b/0/x~1y~0.$", "a path must not end with `.`"),
+                (
+                    "/b/0/z.$",
+                    "the value of a field that ends in `.$` must be a string with a path or an \
+                     intrinsic function",
+                ),
+            ],
+        );
+        check_refused(
+            json!({"a.$": "$", "a": 1}),
+            &[("/a.$", "there is another field `a` once `.$` is stripped")],
+        );
+    }
+
+    #[test]
+    fn depth_and_copies_are_bounded() {
+        let mut deep = json!({"a.$": "$"});
+        for _ in 0..10_000 {
+            deep = Value::Array(vec![deep]);
+        }
+        let errors = Template::parse(&deep).unwrap_err();
+        assert_eq!(errors[0].kind, TemplateSyntaxErrorKind::TooDeep);
+        let fields = (0..10_000).map(|n| (format!("{n}.$"), json!("$")));
+        let template = Template::parse(&Value::Object(fields.collect())).unwrap();
+        let scope = Scope {
+            input: &json!("x".repeat(100_000)),
+            context: &Value::Null,
+            variables: &NoVariables,
+            entropy: &Entropy::new(0, 0),
+        };
+        let error = template.evaluate(&scope).unwrap_err().error;
+        assert!(matches!(error, EvalError::Limit { .. }));
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-z./~]{0,4}", inner), 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn without_expressions_it_is_its_own_value(value in values()) {
+            prop_assert_eq!(evaluate(&value), Ok(value));
+        }
+    }
 }

@@ -157,3 +157,87 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     const MARCH_0000_TO_1970: i64 = 719_468;
     year * 365 + leap_days + day_of_year - MARCH_0000_TO_1970
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: Option<i64>) {
+        assert_eq!(
+            parse(text).ok().map(Timestamp::to_millis),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn moments() {
+        check("1970-01-01T00:00:00Z", Some(0));
+        check("2016-03-14T01:59:00Z", Some(1_457_920_740_000));
+        check("2016-03-14T01:59:00.1239Z", Some(1_457_920_740_123));
+        check("2016-03-14T03:59:00+02:00", Some(1_457_920_740_000));
+        check("2016-03-13T23:29:00-02:30", Some(1_457_920_740_000));
+        check("2000-02-29T00:00:00Z", Some(951_782_400_000));
+        check("1969-12-31T23:59:59.999Z", Some(-1));
+        check("0000-01-01T00:00:00Z", Some(-62_167_219_200_000));
+        check("9999-12-31T23:59:59Z", Some(253_402_300_799_000));
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for text in [
+            "",
+            "2016-03-14",
+            "2016-03-14t01:59:00Z",
+            "2016-03-14T01:59:00z",
+            "2016-03-14 01:59:00Z",
+            "2016-03-14T01:59:00",
+            "2016-03-14T01:59Z",
+            "2016-03-14T01:59:00.Z",
+            "2016-03-14T01:59:60Z",
+            "2016-03-14T24:00:00Z",
+            "2016-03-14T01:60:00Z",
+            "2016-13-14T01:59:00Z",
+            "2016-00-14T01:59:00Z",
+            "2016-03-32T01:59:00Z",
+            "2015-02-29T01:59:00Z",
+            "1900-02-29T01:59:00Z",
+            "2016-03-14T01:59:00+0200",
+            "2016-03-14T01:59:00+24:00",
+            "2016-03-14T01:59:00Z ",
+            " 2016-03-14T01:59:00Z",
+            "05-12-2016T21:29:29Z",
+            "+2016-03-14T01:59:00Z",
+            "２016-03-14T01:59:00Z",
+        ] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_time() {
+        let at = |text| parse(text).unwrap();
+        assert_eq!(
+            at("2020-01-01T00:00:00Z"),
+            at("2020-01-01T01:00:00.000+01:00")
+        );
+        assert!(at("2020-01-01T00:00:00Z") < at("2020-01-01T00:00:00.000000001Z"));
+        assert!(at("2020-01-01T00:00:00+01:00") < at("2020-01-01T00:00:00Z"));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_calendar(seconds in -62_167_219_200_i64..253_402_300_799) {
+            let moment = jiff::Timestamp::from_second(seconds).unwrap();
+            let parsed = parse(&moment.to_string()).unwrap();
+            prop_assert_eq!(parsed.to_millis(), seconds * 1000);
+        }
+
+        #[test]
+        fn any_text_is_fine(text in "[0-9TZ:.+-]{0,40}|.{0,30}") {
+            let _ = parse(&text);
+        }
+    }
+}

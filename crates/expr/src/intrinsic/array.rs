@@ -11,7 +11,7 @@ use super::math::integer;
 /// The service makes no longer ranges.
 const RANGE_MAX: usize = 1000;
 
-fn items<'a>(value: &'a Value) -> Result<&'a Vec<Value>, String> {
+fn items(value: &Value) -> Result<&Vec<Value>, String> {
     let refused = || format!("the first argument must be an array, but is {value}");
     value.as_array().ok_or_else(refused)
 }

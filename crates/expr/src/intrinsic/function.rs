@@ -13,7 +13,7 @@ use crate::{Entropy, SyntaxError};
 pub(super) type Values<'a> = Vec<Cow<'a, Value>>;
 
 macro_rules! functions {
-    ($($name:ident $count:expr;)*) => {
+    ($($name:ident $text:literal $count:expr;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Function {
             $($name,)*
@@ -21,7 +21,7 @@ macro_rules! functions {
 
         impl Function {
             const ALL: &[(&'static str, Self, RangeInclusive<usize>)] =
-                &[$((concat!("States.", stringify!($name)), Self::$name, $count),)*];
+                &[$((concat!("States.", $text), Self::$name, $count),)*];
         }
     };
 }
@@ -29,24 +29,24 @@ macro_rules! functions {
 const ANY: usize = usize::MAX;
 
 functions! {
-    Format 1..=ANY;
-    StringToJson 1..=1;
-    JsonToString 1..=1;
-    Array 0..=ANY;
-    ArrayPartition 2..=2;
-    ArrayContains 2..=2;
-    ArrayRange 3..=3;
-    ArrayGetItem 2..=2;
-    ArrayLength 1..=1;
-    ArrayUnique 1..=1;
-    Base64Encode 1..=1;
-    Base64Decode 1..=1;
-    Hash 2..=2;
-    JsonMerge 3..=3;
-    MathRandom 2..=3;
-    MathAdd 2..=2;
-    StringSplit 2..=2;
-    UUID 0..=0;
+    Format "Format" 1..=ANY;
+    StringToJson "StringToJson" 1..=1;
+    JsonToString "JsonToString" 1..=1;
+    Array "Array" 0..=ANY;
+    ArrayPartition "ArrayPartition" 2..=2;
+    ArrayContains "ArrayContains" 2..=2;
+    ArrayRange "ArrayRange" 3..=3;
+    ArrayGetItem "ArrayGetItem" 2..=2;
+    ArrayLength "ArrayLength" 1..=1;
+    ArrayUnique "ArrayUnique" 1..=1;
+    Base64Encode "Base64Encode" 1..=1;
+    Base64Decode "Base64Decode" 1..=1;
+    Hash "Hash" 2..=2;
+    JsonMerge "JsonMerge" 3..=3;
+    MathRandom "MathRandom" 2..=3;
+    MathAdd "MathAdd" 2..=2;
+    StringSplit "StringSplit" 2..=2;
+    Uuid "UUID" 0..=0;
 }
 
 /// Beyond this many edits a name is not a slip any more.
@@ -117,7 +117,7 @@ impl Function {
             Self::MathRandom => math::random(&values, entropy),
             Self::MathAdd => math::add(&values),
             Self::StringSplit => text::split(&values),
-            Self::UUID => Ok(Value::String(entropy.next_uuid())),
+            Self::Uuid => Ok(Value::String(entropy.next_uuid())),
         }
     }
 }

@@ -18,6 +18,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::path::Path;
+use crate::size::Allowance;
 use crate::{EvalError, Scope, SyntaxError};
 use format::Format;
 use function::Function;
@@ -30,6 +31,8 @@ pub struct Call {
     arguments: Box<[Argument]>,
     /// The first argument of `States.Format`, if it is a literal.
     format: Option<Format>,
+    /// How many values it reads, nested calls included.
+    reads: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -50,11 +53,13 @@ impl Call {
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
-        let arguments = self
-            .arguments
-            .iter()
-            .map(|argument| argument.evaluate(scope))
-            .collect::<Result<Vec<_>, _>>()?;
+        let allowance = Allowance::for_copies(self.reads);
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            let value = argument.evaluate(scope)?;
+            allowance.spend(&value)?;
+            arguments.push(value);
+        }
         let result = match &self.format {
             Some(format) => format.fill(&arguments[1..]),
             None => self.function.call(arguments, scope.entropy),
@@ -81,6 +86,14 @@ impl fmt::Display for Call {
 }
 
 impl Argument {
+    fn reads(&self) -> usize {
+        match self {
+            Self::Value(_) => 0,
+            Self::Path(_) => 1,
+            Self::Call(call) => call.reads,
+        }
+    }
+
     fn evaluate<'a>(&'a self, scope: &Scope<'a>) -> Result<Cow<'a, Value>, EvalError> {
         match self {
             Self::Value(value) => Ok(Cow::Borrowed(value)),

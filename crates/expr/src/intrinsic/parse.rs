@@ -70,22 +70,30 @@ impl<'t> Parser<'t> {
             }
             _ => None,
         };
-        Ok(Call { text: self.text[span].into(), function, arguments: arguments.into(), format })
+        Ok(Call {
+            text: self.text[span].into(),
+            function,
+            reads: arguments.iter().map(Argument::reads).sum(),
+            arguments: arguments.into(),
+            format,
+        })
     }
 
     /// The name, up to the `(` that must follow at once.
     fn function(&mut self) -> Result<Function, SyntaxError> {
         let from = self.at;
-        let end = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+        let ends = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
         let rest = self.rest().as_bytes();
-        self.at += rest.iter().position(|byte| end(byte)).unwrap_or(rest.len());
+        self.at += rest.iter().position(ends).unwrap_or(rest.len());
         let name = &self.text[from..self.at];
         if self.peek() != Some(b'(') {
             return Err(not_a_call(name, from, self));
         }
         Function::find(name).ok_or_else(|| {
-            let error =
-                SyntaxError::invalid(format!("unknown intrinsic function `{name}`"), from..self.at);
+            let error = SyntaxError::invalid(
+                format!("unknown intrinsic function `{name}`"),
+                from..self.at,
+            );
             match Function::nearest(name) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
                 None => error.with_hint(format!("there are {}", Function::names())),
@@ -94,7 +102,6 @@ impl<'t> Parser<'t> {
     }
 
     /// The arguments, and the first of them once more if it is a string.
-    #[expect(clippy::type_complexity, reason = "used once, just above")]
     fn arguments(
         &mut self,
         depth: usize,
@@ -133,9 +140,9 @@ impl<'t> Parser<'t> {
         match self.peek() {
             Some(b'$') => self.path().map(Argument::Path),
             Some(b'-' | b'0'..=b'9') => self.number().map(Argument::Value),
-            Some(b'"') => {
-                Err(self.invalid("strings stand in single quotes").with_hint("write 'text'"))
-            }
+            Some(b'"') => Err(self
+                .invalid("strings stand in single quotes")
+                .with_hint("write 'text'")),
             Some(byte) if byte.is_ascii_alphabetic() => self.word(depth),
             _ => Err(self
                 .invalid("expected an argument")
@@ -160,7 +167,10 @@ impl<'t> Parser<'t> {
         let from = self.at;
         let part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let rest = self.rest().as_bytes();
-        self.at += rest.iter().position(|byte| !part(byte)).unwrap_or(rest.len());
+        self.at += rest
+            .iter()
+            .position(|byte| !part(byte))
+            .unwrap_or(rest.len());
         let span = from..self.at;
         serde_json::from_str(&self.text[span.clone()])
             .map_err(|_| SyntaxError::invalid("not a number", span))
@@ -218,7 +228,10 @@ impl<'t> Parser<'t> {
                 character => text.push(character),
             }
         }
-        Err(SyntaxError::invalid("a string that does not end", from..from + 1))
+        Err(SyntaxError::invalid(
+            "a string that does not end",
+            from..from + 1,
+        ))
     }
 }
 

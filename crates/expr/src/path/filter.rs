@@ -70,7 +70,9 @@ impl Filter {
             Self::Not(filter) => Ok(!filter.holds(item, frame)?),
             Self::Exists(query) => Ok(query.value(item, frame)?.is_some()),
             Self::Relation(left, operator, right) => {
-                operator.holds(&left.operand(item, frame)?, &right.operand(item, frame)?)
+                let (left, right) = (left.operand(item, frame)?, right.operand(item, frame)?);
+                frame.spend(operator.work(&left, &right))?;
+                operator.holds(&left, &right)
             }
         }
     }

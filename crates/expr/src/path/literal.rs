@@ -92,9 +92,11 @@ pub(super) fn number(parser: &mut Parser<'_>) -> Result<Value, SyntaxError> {
         Number::from_f64(number)
     });
     number.map(Value::Number).ok_or_else(|| {
-        let end = parser.at.max(from + parser.rest().chars().next().map_or(0, char::len_utf8));
-        SyntaxError::invalid("expected a value", from..end)
-            .with_hint("strings stand in quotes: 'text'")
+        let error = match text {
+            "" => parser.invalid("expected a value"),
+            _ => SyntaxError::invalid("not a number", from..parser.at),
+        };
+        error.with_hint("strings stand in quotes: 'text'")
     })
 }
 

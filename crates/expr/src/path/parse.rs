@@ -186,16 +186,17 @@ impl<'t> Parser<'t> {
         if self.eat(b'.') {
             tokens.push(Token::Scan);
         }
-        match self.peek() {
-            None => Err(self.invalid("a path must not end with `.`")),
-            Some(b'.') => Err(self.invalid("expected a name, found `.`")),
-            Some(b'[') => Ok(tokens.push(self.bracket()?)),
+        tokens.push(match self.peek() {
+            None => return Err(self.invalid("a path must not end with `.`")),
+            Some(b'.') => return Err(self.invalid("expected a name, found `.`")),
+            Some(b'[') => self.bracket()?,
             Some(b'*') => {
                 self.at += 1;
-                Ok(tokens.push(Token::Wildcard))
+                Token::Wildcard
             }
-            Some(_) => Ok(tokens.push(self.name(place)?)),
-        }
+            Some(_) => self.name(place)?,
+        });
+        Ok(())
     }
 
     fn name(&mut self, place: Place) -> Result<Token, SyntaxError> {

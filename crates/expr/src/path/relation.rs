@@ -77,6 +77,16 @@ impl Operator {
         })
     }
 
+    /// How many nodes the comparison may look at.
+    pub(super) fn work(self, left: &Operand<'_>, right: &Operand<'_>) -> usize {
+        let bulk = |operand: &Operand<'_>| operand.value().map_or(0, bulk);
+        match self {
+            Self::Size | Self::Empty => 0,
+            Self::SubsetOf | Self::AnyOf | Self::NoneOf => bulk(left).saturating_mul(bulk(right)),
+            _ => bulk(left).saturating_add(bulk(right)),
+        }
+    }
+
     pub(super) fn holds(self, left: &Operand<'_>, right: &Operand<'_>) -> Result<bool, Failure> {
         Ok(match self {
             Self::Equals => equal(left, right),
@@ -112,6 +122,15 @@ impl<'a> Operand<'a> {
             Self::Value(value) => Some(value),
             _ => None,
         }
+    }
+}
+
+fn bulk(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(|item| 1 + bulk(item)).sum(),
+        Value::Object(fields) => fields.values().map(|value| 1 + bulk(value)).sum(),
+        Value::String(text) => text.len() / 16,
+        _ => 0,
     }
 }
 
@@ -200,10 +219,10 @@ fn contains(items: &[Value], wanted: &Value) -> bool {
     items.iter().any(|item| equal_values(wanted, item))
 }
 
-fn lists<'a>(
-    left: &'a Operand<'_>,
-    right: &'a Operand<'_>,
-) -> Result<Option<(&'a [Value], &'a [Value])>, Failure> {
+/// Both sides, where both are lists.
+type Lists<'a> = (&'a [Value], &'a [Value]);
+
+fn lists<'a>(left: &'a Operand<'_>, right: &'a Operand<'_>) -> Result<Option<Lists<'a>>, Failure> {
     let Some(right) = list(right)? else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::filter::Filter;
 use super::function::Function;
@@ -104,7 +104,7 @@ impl Steps {
         let mut node = document;
         for token in &self.tokens {
             node = match (token, node) {
-                (Token::Field(name), Value::Object(fields)) => fields.get(&**name)?,
+                (Token::Field(name), Value::Object(fields)) => field(fields, name)?,
                 (Token::Index(index), Value::Array(items)) => {
                     items.get(position(*index, items.len())?)?
                 }
@@ -122,6 +122,17 @@ impl Steps {
         }
         text
     }
+}
+
+/// In a small object it is quicker to look at each name than to hash one.
+const SMALL: usize = 8;
+
+fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if fields.len() > SMALL {
+        return fields.get(name);
+    }
+    let found = fields.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value)
 }
 
 /// Where an index points to; from the end if it is negative.
