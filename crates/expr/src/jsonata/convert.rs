@@ -47,7 +47,7 @@ fn deeper(depth_left: usize) -> Result<usize, EvalError> {
 /// The engine's value as JSON; `None` is undefined.
 pub(super) fn from_engine(value: &JValue) -> Result<Option<Value>, EvalError> {
     Output {
-        values_left: limits::WALKED_VALUES_MAX,
+        values_left: limits::RESULT_VALUES_MAX,
         bytes_left: limits::ALLOCATED_BYTES_MAX,
     }
     .convert(value, limits::DATA_DEPTH_MAX)
@@ -127,8 +127,18 @@ fn number_from(number: f64) -> Result<Number, EvalError> {
     }
     Number::from_f64(number).ok_or_else(|| EvalError::Jsonata {
         code: Some("D1001".to_owned()),
-        message: format!("Number out of range: {number}"),
+        message: format!("Number out of range: {}", javascript_name(number)),
     })
+}
+
+fn javascript_name(number: f64) -> &'static str {
+    if number.is_nan() {
+        "NaN"
+    } else if number > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    }
 }
 
 #[cfg(test)]

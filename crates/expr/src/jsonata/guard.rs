@@ -39,7 +39,7 @@ impl Ledger {
     pub(super) fn new() -> Self {
         Self {
             bytes_left: Cell::new(limits::ALLOCATED_BYTES_MAX),
-            values_left: Cell::new(16 * limits::WALKED_VALUES_MAX),
+            values_left: Cell::new(limits::WALKED_VALUES_MAX),
             exhausted: Cell::new(false),
         }
     }
@@ -104,8 +104,12 @@ impl Ledger {
     }
 }
 
-/// One of the engine's own functions, with arguments at hand.
-pub(super) fn engine_call(name: &str, args: impl IntoIterator<Item = JValue>) -> HostFnResult {
+/// One of the engine's own functions, with arguments at hand and perhaps a context.
+pub(super) fn engine_call(
+    name: &str,
+    args: impl IntoIterator<Item = JValue>,
+    data: &JValue,
+) -> HostFnResult {
     let mut context = Context::new();
     let mut parameters = Vec::new();
     for (index, arg) in args.into_iter().enumerate() {
@@ -118,7 +122,7 @@ pub(super) fn engine_call(name: &str, args: impl IntoIterator<Item = JValue>) ->
         args: parameters,
         is_builtin: true,
     };
-    Evaluator::with_options(context, options()).evaluate(&call, &JValue::Undefined)
+    Evaluator::with_options(context, options()).evaluate(&call, data)
 }
 
 pub(super) fn options() -> EvaluatorOptions {
@@ -162,13 +166,13 @@ const GUARDED: [Guarded; 14] = [
     guarded("base64encode", [1, 1, 1], charge_longer),
     guarded("encodeUrl", [1, 1, 1], charge_longer),
     guarded("encodeUrlComponent", [1, 1, 1], charge_longer),
-    guarded("formatNumber", [3, 3, 2], charge_formatted),
+    guarded("formatNumber", [3, 3, 3], charge_formatted),
     guarded("join", [2, 2, 0], charge_joined),
     guarded("lookup", [2, 2, 0], charge_looked_up),
     guarded("merge", [1, usize::MAX, 0], charge_items),
-    guarded("pad", [3, 3, 2], charge_padded),
+    guarded("pad", [3, 3, 3], charge_padded),
     guarded("reverse", [1, 1, 0], charge_items),
-    guarded("split", [3, 3, 2], charge_split),
+    guarded("split", [3, 3, 3], charge_split),
     guarded("spread", [1, 1, 1], charge_items),
     guarded("string", [1, 2, 1], charge_text),
     guarded("zip", [0, usize::MAX, 0], charge_items),
@@ -183,11 +187,7 @@ fn find(name: &str) -> Option<&'static Guarded> {
 
 /// How many arguments `name` needs before it looks at the context for another one.
 pub(super) fn required_arguments(name: &str) -> Option<usize> {
-    match name {
-        "match" => Some(2),
-        "replace" => Some(3),
-        _ => find(name).map(|guarded| guarded.required),
-    }
+    find(name).map(|guarded| guarded.required)
 }
 
 /// How many parameters the function has that stands in for one that calls back.
@@ -199,6 +199,11 @@ pub(super) fn calling_back(name: &str) -> Option<usize> {
 /// The name under which the engine's own function is still known.
 pub(super) fn original(name: &str) -> String {
     format!("everstep original {name}")
+}
+
+/// The name of the guarded function that is handed its context first.
+pub(super) fn contextual(name: &str) -> String {
+    format!("everstep contextual {name}")
 }
 
 fn stand_in(name: &str) -> String {
@@ -234,6 +239,10 @@ pub(super) fn register(
         evaluator.register_fn(stand_in(guarded.name), move |args: &[JValue]| {
             call_guarded(guarded, &ledger, args)
         })?;
+        let ledger = own();
+        evaluator.register_fn(contextual(guarded.name), move |args: &[JValue]| {
+            call_contextual(guarded, &ledger, args)
+        })?;
     }
     Ok(())
 }
@@ -245,7 +254,15 @@ fn call_guarded(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnRe
         args
     };
     (guarded.charge)(ledger, args)?;
-    engine_call(guarded.name, args.iter().cloned())
+    engine_call(guarded.name, args.iter().cloned(), &JValue::Undefined)
+}
+
+/// The first argument is the context, which the engine may or may not use.
+fn call_contextual(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnResult {
+    (guarded.charge)(ledger, args)?;
+    let (context, args) = args.split_first().unwrap_or((&JValue::Undefined, &[]));
+    (guarded.charge)(ledger, args)?;
+    engine_call(guarded.name, args.iter().cloned(), context)
 }
 
 fn charge(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
@@ -288,23 +305,34 @@ fn range(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     sequence(ledger, start, end - start + 1.0, 1.0)
 }
 
-/// `$check(name, arguments…)` before a function that calls back: true, or an error.
+/// `$check(name, context, arguments…)` before a function that calls back: true, or an error.
 fn check(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     let Some((name, args)) = args.split_first() else {
         return Ok(JValue::Bool(true));
     };
-    let matches = count_matches(args.first(), args.get(1));
-    if name.as_str() == Some("match") {
-        ledger.charge_bytes(matches.saturating_mul(512))?;
-    } else {
-        let text = args.first().and_then(JValue::as_str).unwrap_or_default();
-        let by = args.get(2).and_then(JValue::as_str).unwrap_or_default();
-        // `$1` stands for a part of the match, so for the whole text at the most.
-        let groups = text.len().saturating_mul(by.matches('$').count());
-        let replaced = matches.saturating_mul(by.len());
-        ledger.charge_string(text.len().saturating_add(groups).saturating_add(replaced))?;
+    // Whether the context is the first argument, the engine decides.
+    for args in [args, args.get(1..).unwrap_or_default()] {
+        if name.as_str() == Some("match") {
+            charge_matches(ledger, args)?;
+        } else {
+            charge_replaced(ledger, args)?;
+        }
     }
     Ok(JValue::Bool(true))
+}
+
+fn charge_matches(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let matches = count_matches(args.first(), args.get(1));
+    ledger.charge_bytes(matches.saturating_mul(512))
+}
+
+fn charge_replaced(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let text = args.first().and_then(JValue::as_str).unwrap_or_default();
+    let by = args.get(2).and_then(JValue::as_str).unwrap_or_default();
+    // `$1` stands for a part of the match, so for the whole text at the most.
+    let groups = text.len().saturating_mul(by.matches('$').count());
+    let replaced = count_matches(args.first(), args.get(1)).saturating_mul(by.len());
+    ledger.charge_string(text.len().saturating_add(groups).saturating_add(replaced))
 }
 
 fn count_matches(text: Option<&JValue>, pattern: Option<&JValue>) -> usize {
@@ -315,6 +343,7 @@ fn count_matches(text: Option<&JValue>, pattern: Option<&JValue>) -> usize {
         Some(JValue::String(pattern)) if !pattern.is_empty() => text.matches(&**pattern).count(),
         Some(JValue::Regex { pattern, flags }) => functions::string::build_regex(pattern, flags)
             .map_or(0, |regex| regex.find_iter(text).count()),
+        Some(JValue::Undefined) | None => 0,
         _ => text.len() + 1,
     }
 }
@@ -391,7 +420,7 @@ fn charge_padded(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
 fn charge_split(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
     let pieces = match args.get(1) {
         Some(JValue::String(separator)) if separator.is_empty() => {
-            args[0].as_str().unwrap_or_default().len()
+            args.first().and_then(JValue::as_str).map_or(0, str::len)
         }
         separator => count_matches(args.first(), separator),
     };

@@ -23,8 +23,14 @@ pub(super) const STRING_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes that one evaluation may allocate in all, counted where data can grow.
 pub(super) const ALLOCATED_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Values that one operation may walk through, shared parts counted each time.
-pub(super) const WALKED_VALUES_MAX: usize = 4 * 1024 * 1024;
+/// Values that a result may hold, shared parts counted each time.
+pub(super) const RESULT_VALUES_MAX: usize = 4 * 1024 * 1024;
+
+/// Values that an evaluation may walk through to find out how large others are.
+pub(super) const WALKED_VALUES_MAX: usize = 16 * 1024 * 1024;
+
+/// Longest message of an error, in characters; some quote the data.
+pub(super) const MESSAGE_LENGTH_MAX: usize = 4096;
 
 pub(super) fn memory() -> EvalError {
     limit("Expression evaluation memory limit exceeded")

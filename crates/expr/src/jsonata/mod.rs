@@ -10,6 +10,8 @@ mod analysis;
 mod convert;
 mod functions;
 mod guard;
+#[cfg(test)]
+mod hostile;
 mod limits;
 mod parse;
 mod plan;

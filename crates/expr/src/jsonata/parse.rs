@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use jsonata_core::ast::AstNode;
+use jsonata_core::evaluator::error_code_prefix;
 use jsonata_core::parser::{self, ParserError};
 
 use super::analysis::{Analysis, ContextUse, analyse};
@@ -162,18 +163,14 @@ fn syntax_error(text: &str, tokens: &[Token], error: &ParserError) -> SyntaxErro
 
 /// The engine's message, its code first where there is one.
 fn message(error: &ParserError) -> String {
-    let message = match error {
+    match error {
         ParserError::InvalidSyntax(message) => message.clone(),
+        ParserError::InvalidNumber(message) if error_code_prefix(message).is_some() => {
+            message.clone()
+        }
         ParserError::UnclosedComment => "S0106: Comment has no closing tag".to_owned(),
         other => other.to_string(),
-    };
-    let mut message = message;
-    if jsonata_core::evaluator::error_code_prefix(&message).is_none()
-        && let Some(first) = message.get(..1).map(str::to_lowercase)
-    {
-        message.replace_range(..1, &first);
     }
-    message
 }
 
 /// Where parsing fails. The engine does not say, but it says the same thing about any
@@ -203,7 +200,7 @@ fn culprit(text: &str, tokens: &[Token], error: &ParserError) -> Range<usize> {
 
 fn at_end(error: &ParserError) -> bool {
     match error {
-        ParserError::UnexpectedEnd => true,
+        ParserError::UnexpectedEnd | ParserError::UnclosedComment => true,
         ParserError::UnexpectedToken(token) => token == "Eof",
         ParserError::Expected { found, .. } => found == "Eof",
         _ => false,

@@ -12,6 +12,7 @@ use super::guard;
 pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
     let mut rewrite = Rewrite {
         names,
+        bound: Vec::new(),
         repeats: repeats(&node),
     };
     let mut node = node;
@@ -31,34 +32,42 @@ fn with_stand_ins(node: AstNode, names: &[String]) -> AstNode {
 
 /// `$replace := function($0, $1, $2, $3) { $check('replace', …) ? $original(…) }`
 fn stand_in(name: &str) -> Option<AstNode> {
-    let parameters: Vec<String> = (0..guard::calling_back(name)?)
+    Some(AstNode::Binary {
+        op: BinaryOp::ColonEqual,
+        lhs: Box::new(AstNode::Variable(name.to_owned())),
+        rhs: Box::new(checked_function(name, guard::calling_back(name)?)),
+    })
+}
+
+fn checked_function(name: &str, parameters: usize) -> AstNode {
+    let parameters: Vec<String> = (0..parameters)
         .map(|index| format!("everstep {index}"))
         .collect();
     let variables: Vec<AstNode> = parameters
         .iter()
         .map(|name| AstNode::Variable(name.clone()))
         .collect();
-    let mut checked = vec![AstNode::String(name.to_owned())];
+    let context = AstNode::Variable(String::new());
+    let mut checked = vec![AstNode::String(name.to_owned()), context];
     checked.extend(variables.iter().cloned());
     let mut passed = variables;
     if name == "replace" {
-        passed[2] = charged_function(&passed[2]);
+        // The last but for the limit; the text is left out where it is the context.
+        if let Some(by) = passed.iter_mut().take(3).skip(1).last() {
+            *by = charged_function(by);
+        }
     }
     let body = AstNode::Conditional {
         condition: Box::new(call(guard::CHECK, checked)),
         then_branch: Box::new(call(&guard::original(name), passed)),
         else_branch: None,
     };
-    Some(AstNode::Binary {
-        op: BinaryOp::ColonEqual,
-        lhs: Box::new(AstNode::Variable(name.to_owned())),
-        rhs: Box::new(AstNode::Lambda {
-            params: parameters,
-            body: Box::new(body),
-            signature: None,
-            thunk: false,
-        }),
-    })
+    AstNode::Lambda {
+        params: parameters,
+        body: Box::new(body),
+        signature: None,
+        thunk: false,
+    }
 }
 
 /// A function whose results are paid for; anything else as it is.
@@ -181,6 +190,8 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
 
 struct Rewrite<'a> {
     names: &'a [String],
+    /// Names that stand for something else here.
+    bound: Vec<String>,
     /// Whether the growing operators need to be paid for.
     repeats: bool,
 }
@@ -194,6 +205,9 @@ impl Rewrite<'_> {
         match node {
             AstNode::Path { steps } => self.path(steps),
             AstNode::Binary { op, lhs, rhs } => {
+                if let (BinaryOp::ColonEqual, AstNode::Variable(name)) = (*op, &**lhs) {
+                    self.bound.push(name.clone());
+                }
                 self.node(lhs);
                 self.right(*op, rhs);
             }
@@ -203,15 +217,22 @@ impl Rewrite<'_> {
                 self.node(procedure);
                 self.nodes(args);
             }
-            AstNode::Lambda { body, .. } => {
+            AstNode::Lambda { params, body, .. } => {
+                let outer = self.bound.len();
+                self.bound.extend(params.iter().cloned());
                 self.node(body);
                 charge_tail(body);
+                self.bound.truncate(outer);
             }
             AstNode::Array(items) | AstNode::ArrayGroup(items) => {
                 self.nodes(items);
                 self.charge_all(items.iter_mut());
             }
-            AstNode::Block(nodes) => self.nodes(nodes),
+            AstNode::Block(nodes) => {
+                let outer = self.bound.len();
+                self.nodes(nodes);
+                self.bound.truncate(outer);
+            }
             AstNode::Object(pairs) => self.pairs(pairs),
             AstNode::ObjectTransform { input, pattern } => {
                 self.node(input);
@@ -278,10 +299,18 @@ impl Rewrite<'_> {
             return;
         };
         self.nodes(args);
-        let required = guard::required_arguments(name).unwrap_or_default();
-        let partial = args.contains(&AstNode::Placeholder);
-        if args.len() + more < required && !partial && self.names.contains(name) {
+        let free = self.names.contains(name) && !self.bound.contains(name);
+        if args.contains(&AstNode::Placeholder) || more > 0 || !free {
+            return;
+        }
+        if args.len() < guard::required_arguments(name).unwrap_or_default() {
             args.insert(0, AstNode::Variable(String::new()));
+            *name = guard::contextual(name);
+        } else if guard::calling_back(name).is_some() {
+            *node = AstNode::Call {
+                procedure: Box::new(checked_function(name, args.len())),
+                args: std::mem::take(args),
+            };
         }
     }
 
@@ -338,7 +367,7 @@ fn charge_tail(body: &mut AstNode) {
                 .for_each(|branch| charge_tail(branch));
         }),
         AstNode::Block(nodes) => {
-            with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail))
+            with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail));
         }
         AstNode::Variable(name) if !name.is_empty() => charge(body),
         AstNode::Path { steps } if selects_from_variable(steps) => charge(body),

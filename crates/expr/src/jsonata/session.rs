@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use jsonata_core::evaluator::{Context, Evaluator, EvaluatorError, EvaluatorOptions};
+use jsonata_core::evaluator::{
+    Context, Evaluator, EvaluatorError, EvaluatorOptions, error_code_prefix,
+};
 use jsonata_core::value::JValue;
 use serde_json::Value;
 
@@ -155,7 +157,10 @@ fn once(
 /// The engine's error, in our terms.
 fn failure(error: &EvaluatorError) -> EvalError {
     let message = error.message();
-    let (code, message) = match error.code() {
+    let message = message
+        .strip_prefix("Signature validation failed: ")
+        .unwrap_or(message);
+    let (code, message) = match error_code_prefix(message) {
         Some(code) => (Some(code), message[code.len() + 1..].trim_start()),
         None => (None, message),
     };
@@ -172,6 +177,6 @@ fn failure(error: &EvaluatorError) -> EvalError {
 fn thrown(code: Option<&str>, message: &str) -> EvalError {
     EvalError::Jsonata {
         code: code.map(str::to_owned),
-        message: message.to_owned(),
+        message: message.chars().take(limits::MESSAGE_LENGTH_MAX).collect(),
     }
 }
