@@ -3,8 +3,9 @@
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
+use regex::RegexBuilder;
 
-use super::functions;
+use super::{functions, limits};
 
 /// What [`analyse`] finds out.
 #[derive(Debug, Default)]
@@ -183,7 +184,10 @@ impl Walk {
 
     fn regex(&mut self, pattern: &str, flags: &str) {
         if self.found.regex.is_none()
-            && let Err(error) = jsonata_core::functions::string::build_regex(pattern, flags)
+            && let Err(error) = RegexBuilder::new(pattern)
+                .case_insensitive(flags.contains('i'))
+                .size_limit(limits::REGEX_BYTES_MAX)
+                .build()
         {
             self.found.regex = Some((pattern.to_owned(), error.to_string()));
         }

@@ -106,11 +106,14 @@ pub(super) fn register(
         let ledger = Rc::clone(ledger);
         match name.as_str() {
             "eval" => evaluator.register_fn_override("eval", |_: &[JValue]| eval()),
-            "now" => {
-                evaluator.register_fn_override("now", move |args: &[JValue]| now(now_ms, args))
-            }
-            "toMillis" => evaluator
-                .register_fn_override("toMillis", move |args: &[JValue]| to_millis(now_ms, args)),
+            "now" => evaluator.register_fn_override("now", move |args: &[JValue]| {
+                ledger.check_picture(args.first())?;
+                now(now_ms, args)
+            }),
+            "toMillis" => evaluator.register_fn_override("toMillis", move |args: &[JValue]| {
+                ledger.check_picture(args.get(1))?;
+                to_millis(now_ms, args)
+            }),
             "millis" => {
                 evaluator.register_fn_override("millis", move |_: &[JValue]| millis(now_ms))
             }

@@ -15,7 +15,7 @@ use jsonata_core::functions;
 use jsonata_core::value::{JValue, with_stack};
 
 use super::functions::{sequence, thrown};
-use super::limits;
+use super::{limits, linear};
 
 /// `$charge(value)` is the value, once it is paid for.
 pub(super) const CHARGE: &str = "everstep charge";
@@ -61,6 +61,14 @@ impl Ledger {
 
     pub(super) fn charge_items(&self, items: usize) -> Result<(), EvaluatorError> {
         self.charge_bytes(items.saturating_mul(size_of::<JValue>()))
+    }
+
+    pub(super) fn check_picture(&self, picture: Option<&JValue>) -> Result<(), EvaluatorError> {
+        let length = picture.and_then(JValue::as_str).map_or(0, str::len);
+        if length > limits::PICTURE_BYTES_MAX {
+            return Err(self.exhausted());
+        }
+        Ok(())
     }
 
     fn charge_string(&self, bytes: usize) -> Result<(), EvaluatorError> {
@@ -161,16 +169,22 @@ const fn guarded(
     }
 }
 
-const GUARDED: [Guarded; 14] = [
+const GUARDED: [Guarded; 20] = [
     guarded("append", [2, 2, 0], charge_items),
     guarded("base64encode", [1, 1, 1], charge_longer),
+    guarded("contains", [2, 2, 2], charge_searched),
+    guarded("distinct", [1, 1, 0], charge_walked),
     guarded("encodeUrl", [1, 1, 1], charge_longer),
     guarded("encodeUrlComponent", [1, 1, 1], charge_longer),
-    guarded("formatNumber", [3, 3, 3], charge_formatted),
+    guarded("formatInteger", [2, 2, 2], charge_picture),
+    guarded("formatNumber", [3, 3, 3], charge_picture),
+    guarded("fromMillis", [3, 3, 3], charge_picture),
     guarded("join", [2, 2, 0], charge_joined),
+    guarded("keys", [1, 1, 1], charge_walked),
     guarded("lookup", [2, 2, 0], charge_looked_up),
     guarded("merge", [1, usize::MAX, 0], charge_items),
     guarded("pad", [3, 3, 3], charge_padded),
+    guarded("parseInteger", [2, 2, 2], charge_picture),
     guarded("reverse", [1, 1, 0], charge_items),
     guarded("split", [3, 3, 3], charge_split),
     guarded("spread", [1, 1, 1], charge_items),
@@ -254,6 +268,11 @@ fn call_guarded(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnRe
         args
     };
     (guarded.charge)(ledger, args)?;
+    match (guarded.name, args) {
+        ("distinct", [JValue::Array(items)]) => return Ok(linear::distinct(items)),
+        ("keys", [JValue::Array(items)]) => return Ok(linear::keys(items)),
+        _ => {}
+    }
     engine_call(guarded.name, args.iter().cloned(), &JValue::Undefined)
 }
 
@@ -366,19 +385,28 @@ fn charge_items(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> 
     Ok(())
 }
 
+fn charge_walked(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    args.iter().try_for_each(|arg| ledger.charge(arg))
+}
+
+/// A regular expression may look at each character once for each of its own states.
+fn charge_searched(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let text = args.first().and_then(JValue::as_str).unwrap_or_default();
+    match args.get(1) {
+        Some(JValue::Regex { .. }) => ledger.charge_bytes(text.len().saturating_mul(16)),
+        _ => Ok(()),
+    }
+}
+
 fn charge_longer(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
     let text = args.first().and_then(JValue::as_str).unwrap_or_default();
     ledger.charge_string(text.len().saturating_mul(3))
 }
 
-/// The picture of a number is written out for each digit group, and there are few.
-fn charge_formatted(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
-    let picture = args.get(1).and_then(JValue::as_str).unwrap_or_default();
-    // Parsing a picture is quadratic.
-    if picture.len() > 1024 {
-        return Err(ledger.exhausted());
-    }
-    Ok(())
+/// Reading a picture takes time that grows with its square.
+fn charge_picture(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let mut pictures = args.iter().skip(1).take(2);
+    pictures.try_for_each(|picture| ledger.check_picture(Some(picture)))
 }
 
 fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {

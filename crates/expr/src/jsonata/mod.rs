@@ -13,6 +13,7 @@ mod guard;
 #[cfg(test)]
 mod hostile;
 mod limits;
+mod linear;
 mod parse;
 mod plan;
 mod rewrite;

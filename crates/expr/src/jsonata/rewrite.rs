@@ -101,14 +101,22 @@ fn call(name: &str, args: Vec<AstNode>) -> AstNode {
     }
 }
 
+/// More concatenations than this copy the first part too often.
+const CONCATENATIONS_MAX: usize = 16;
+
 /// Whether anything in `node` can be evaluated more than once, or be used more than once.
 fn repeats(node: &AstNode) -> bool {
     let mut found = false;
+    let mut concatenations = 0;
     let mut nodes = vec![node];
     while let Some(node) = nodes.pop() {
         found |= match node {
             AstNode::Lambda { .. } | AstNode::Transform { .. } => true,
-            AstNode::Binary { op, .. } => matches!(op, BinaryOp::ColonEqual | BinaryOp::ChainPipe),
+            AstNode::Binary { op, .. } => {
+                concatenations += usize::from(*op == BinaryOp::Concatenate);
+                matches!(op, BinaryOp::ColonEqual | BinaryOp::ChainPipe)
+                    || concatenations > CONCATENATIONS_MAX
+            }
             AstNode::Path { steps } => steps.iter().skip(1).any(|step| builds(&step.node)),
             AstNode::ObjectTransform { .. } => true,
             _ => false,

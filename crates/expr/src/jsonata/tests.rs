@@ -120,6 +120,10 @@ fn values() {
         "AbC",
     );
     check("'a-b' ~> $split('-') ~> $reverse()", json!(["b", "a"]));
+    check(
+        "$distinct([1, '1', {'a': 1, 'b': [2]}, -0, {'b': [2], 'a': 1}, 1, 0, null, null])",
+        json!([1, "1", {"a": 1, "b": [2]}, 0, null]),
+    );
     check("$contains('hello$world', /^hello\\$/)", true);
 }
 
@@ -247,6 +251,11 @@ fn refused() {
         "'abc",
         "S0101: String literal must be terminated by a matching quote",
         "'abc",
+    );
+    check_syntax(
+        "function($x)<né:n>{$x}",
+        "S0401: a function signature can only hold ASCII characters",
+        "né",
     );
     check_syntax("1 +", "S0207: Unexpected end of expression", "");
     check_syntax(
