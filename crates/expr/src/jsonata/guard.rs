@@ -341,11 +341,13 @@ fn check(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
 }
 
 fn charge_matches(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
     let matches = count_matches(args.first(), args.get(1));
     ledger.charge_bytes(matches.saturating_mul(512))
 }
 
 fn charge_replaced(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
     let text = args.first().and_then(JValue::as_str).unwrap_or_default();
     let by = args.get(2).and_then(JValue::as_str).unwrap_or_default();
     // `$1` stands for a part of the match, so for the whole text at the most.
@@ -393,9 +395,24 @@ fn charge_walked(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
 fn charge_searched(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
     let text = args.first().and_then(JValue::as_str).unwrap_or_default();
     match args.get(1) {
-        Some(JValue::Regex { .. }) => ledger.charge_bytes(text.len().saturating_mul(16)),
+        Some(JValue::Regex { pattern, .. }) => {
+            let cost = text.len().saturating_mul(states_about(pattern));
+            ledger.charge_bytes(cost / 4)
+        }
         _ => Ok(()),
     }
+}
+
+/// About how many states a regular expression has: its length, times all its repetitions.
+fn states_about(pattern: &str) -> usize {
+    let repetitions = pattern.split('{').skip(1).filter_map(|repetition| {
+        let (counts, _) = repetition.split_once('}')?;
+        counts
+            .rsplit(',')
+            .find_map(|count| count.trim().parse::<usize>().ok())
+    });
+    let states = repetitions.fold(pattern.len(), usize::saturating_mul);
+    states.min(limits::REGEX_BYTES_MAX / 48)
 }
 
 fn charge_longer(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
@@ -446,6 +463,7 @@ fn charge_padded(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
 }
 
 fn charge_split(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
     let pieces = match args.get(1) {
         Some(JValue::String(separator)) if separator.is_empty() => {
             args.first().and_then(JValue::as_str).map_or(0, str::len)

@@ -18,9 +18,10 @@ pub(super) const DATA_DEPTH_MAX: usize = 1_000;
 pub(super) const TIME_MS_MAX: u64 = 2_000;
 
 /// Longest string, in bytes.
-pub(super) const STRING_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(super) const STRING_BYTES_MAX: usize = 1024 * 1024;
 
-/// Size of a compiled regular expression, which bounds the time of a search.
+/// Size of a compiled regular expression, which bounds the time of a search; classes of
+/// Unicode count like those of ASCII.
 pub(super) const REGEX_BYTES_MAX: usize = 64 * 1024;
 
 /// Longest date, time or number picture, in bytes: reading one can be quadratic.

@@ -190,7 +190,7 @@ fn bad_regex(text: &str, tokens: &[Token], pattern: &str, reason: &str) -> Synta
         format!("the regular expression cannot be used: {reason}"),
         span.unwrap_or(0..text.len()),
     )
-    .with_hint("look-around and backreferences are not supported")
+    .with_hint("look-around, backreferences and very long repetitions are not supported")
 }
 
 fn syntax_error(text: &str, tokens: &[Token], error: &ParserError) -> SyntaxError {
