@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::analysis::Analysis;
 use super::guard::{self, Ledger};
-use super::plan::{Plan, Selected, select};
+use super::plan::Planned;
 use super::{Expression, convert, functions, limits};
 use crate::{Entropy, EvalError, Variables};
 
@@ -48,27 +48,20 @@ impl<'a> Session<'a> {
 
     /// The value; `EvalError::Undefined` if there is none.
     pub fn evaluate(&self, expression: &Expression) -> Result<Value, EvalError> {
-        match &expression.compiled().plan {
-            Some(Plan::Literal(value)) => Ok(value.clone()),
-            Some(Plan::Path { root, fields }) => self.path(expression, root, fields),
-            None => self.run(expression, &JValue::Undefined, guard::options()),
+        let planned = expression.compiled().plan.as_ref();
+        match planned.map_or(Planned::Unclear, |plan| {
+            plan.evaluate(&|name| self.root(name))
+        }) {
+            Planned::Value(value) => Ok(value.into_owned()),
+            Planned::Undefined => Err(EvalError::Undefined),
+            Planned::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
         }
     }
 
-    fn path(
-        &self,
-        expression: &Expression,
-        root: &str,
-        fields: &[String],
-    ) -> Result<Value, EvalError> {
-        let root = match root {
+    fn root(&self, name: &str) -> Option<&'a Value> {
+        match name {
             "states" => Some(self.states),
             name => self.variables.get(name),
-        };
-        match root.map_or(Selected::Unclear, |root| select(root, fields)) {
-            Selected::Found(value) => Ok(value.clone()),
-            Selected::Missing => Err(EvalError::Undefined),
-            Selected::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
         }
     }
 
