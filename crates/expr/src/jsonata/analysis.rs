@@ -3,8 +3,9 @@
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
+use regex::bytes::RegexBuilder;
 
-use super::functions;
+use super::{functions, limits};
 
 /// What [`analyse`] finds out.
 #[derive(Debug, Default)]
@@ -171,9 +172,9 @@ impl Walk {
 
     fn regex(&mut self, pattern: &str, flags: &str) {
         if self.found.regex.is_none()
-            && let Err(error) = jsonata_core::functions::string::build_regex(pattern, flags)
+            && let Err(reason) = check_regex(pattern, flags)
         {
-            self.found.regex = Some((pattern.to_owned(), error.to_string()));
+            self.found.regex = Some((pattern.to_owned(), reason));
         }
     }
 
@@ -235,5 +236,22 @@ impl Walk {
                 Stage::KeepArray => {}
             }
         }
+    }
+}
+
+/// Why a regular expression cannot be used.
+fn check_regex(pattern: &str, flags: &str) -> Result<(), String> {
+    let built = jsonata_core::functions::string::build_regex(pattern, flags);
+    built.map_err(|error| error.to_string())?;
+    // Classes of Unicode are large, but as fast as any other, so they are not counted.
+    let size = RegexBuilder::new(pattern)
+        .unicode(false)
+        .size_limit(limits::REGEX_BYTES_MAX)
+        .build();
+    match size {
+        Err(regex::Error::CompiledTooBig(_)) => {
+            Err("it repeats too much, and searches would take too long".to_owned())
+        }
+        _ => Ok(()),
     }
 }

@@ -106,9 +106,14 @@ pub(super) fn register(
         let ledger = Rc::clone(ledger);
         match name.as_str() {
             "eval" => evaluator.register_fn_override("eval", |_: &[JValue]| eval()),
-            "now" => {
-                evaluator.register_fn_override("now", move |args: &[JValue]| now(now_ms, args))
-            }
+            "now" => evaluator.register_fn_override("now", move |args: &[JValue]| {
+                ledger.check_picture(args.first())?;
+                now(now_ms, args)
+            }),
+            "toMillis" => evaluator.register_fn_override("toMillis", move |args: &[JValue]| {
+                ledger.check_picture(args.get(1))?;
+                to_millis(now_ms, args)
+            }),
             "millis" => {
                 evaluator.register_fn_override("millis", move |_: &[JValue]| millis(now_ms))
             }
@@ -166,7 +171,38 @@ fn millis(now_ms: i64) -> HostFnResult {
 fn now(now_ms: i64, args: &[JValue]) -> HostFnResult {
     let moment = millis(now_ms)?;
     let args = std::iter::once(&moment).chain(args.iter().take(2));
-    engine_call("fromMillis", args.cloned())
+    engine_call("fromMillis", args.cloned(), &JValue::Undefined)
+}
+
+/// `$toMillis(text, picture)`, where a picture without a year means a day of today's year,
+/// and one without a day means today: the engine would ask the clock.
+fn to_millis(now_ms: i64, args: &[JValue]) -> HostFnResult {
+    let args = &args[..args.len().min(2)];
+    let [JValue::String(text), JValue::String(picture)] = args else {
+        return engine_call("toMillis", args.iter().cloned(), &JValue::Undefined);
+    };
+    let missing = match components(picture) {
+        given if given.is_empty() || given.contains(['Y', 'X', 'x', 'W', 'w']) => "",
+        given if given.contains(['M', 'd']) => "[Y0001]|",
+        given if given.contains('D') => "[Y0001]-[M01]|",
+        _ => "[Y0001]-[M01]-[D01]|",
+    };
+    if missing.is_empty() {
+        return engine_call("toMillis", args.iter().cloned(), &JValue::Undefined);
+    }
+    let today = now(now_ms, &[JValue::string(missing)])?;
+    let today = today.as_str().unwrap_or_default();
+    let dated = [format!("{today}{text}"), format!("{missing}{picture}")];
+    engine_call("toMillis", dated.map(JValue::string), &JValue::Undefined)
+}
+
+/// The letters of the components of a date picture: `HmP` for `[H]:[m] [P]`.
+fn components(picture: &str) -> String {
+    let literal = picture.replace("[[", "");
+    let parts = literal.split('[').skip(1);
+    parts
+        .filter_map(|part| part.trim_start().chars().next())
+        .collect()
 }
 
 fn random(entropy: &Entropy, args: &[JValue]) -> HostFnResult {

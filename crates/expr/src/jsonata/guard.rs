@@ -15,7 +15,7 @@ use jsonata_core::functions;
 use jsonata_core::value::{JValue, with_stack};
 
 use super::functions::{sequence, thrown};
-use super::limits;
+use super::{limits, linear};
 
 /// `$charge(value)` is the value, once it is paid for.
 pub(super) const CHARGE: &str = "everstep charge";
@@ -39,7 +39,7 @@ impl Ledger {
     pub(super) fn new() -> Self {
         Self {
             bytes_left: Cell::new(limits::ALLOCATED_BYTES_MAX),
-            values_left: Cell::new(16 * limits::WALKED_VALUES_MAX),
+            values_left: Cell::new(limits::WALKED_VALUES_MAX),
             exhausted: Cell::new(false),
         }
     }
@@ -61,6 +61,14 @@ impl Ledger {
 
     pub(super) fn charge_items(&self, items: usize) -> Result<(), EvaluatorError> {
         self.charge_bytes(items.saturating_mul(size_of::<JValue>()))
+    }
+
+    pub(super) fn check_picture(&self, picture: Option<&JValue>) -> Result<(), EvaluatorError> {
+        let length = picture.and_then(JValue::as_str).map_or(0, str::len);
+        if length > limits::PICTURE_BYTES_MAX {
+            return Err(self.exhausted());
+        }
+        Ok(())
     }
 
     fn charge_string(&self, bytes: usize) -> Result<(), EvaluatorError> {
@@ -104,8 +112,12 @@ impl Ledger {
     }
 }
 
-/// One of the engine's own functions, with arguments at hand.
-pub(super) fn engine_call(name: &str, args: impl IntoIterator<Item = JValue>) -> HostFnResult {
+/// One of the engine's own functions, with arguments at hand and perhaps a context.
+pub(super) fn engine_call(
+    name: &str,
+    args: impl IntoIterator<Item = JValue>,
+    data: &JValue,
+) -> HostFnResult {
     let mut context = Context::new();
     let mut parameters = Vec::new();
     for (index, arg) in args.into_iter().enumerate() {
@@ -113,8 +125,12 @@ pub(super) fn engine_call(name: &str, args: impl IntoIterator<Item = JValue>) ->
         context.bind(parameter.clone(), arg);
         parameters.push(AstNode::Variable(parameter));
     }
-    let call = AstNode::Function { name: name.to_owned(), args: parameters, is_builtin: true };
-    Evaluator::with_options(context, options()).evaluate(&call, &JValue::Undefined)
+    let call = AstNode::Function {
+        name: name.to_owned(),
+        args: parameters,
+        is_builtin: true,
+    };
+    Evaluator::with_options(context, options()).evaluate(&call, data)
 }
 
 pub(super) fn options() -> EvaluatorOptions {
@@ -144,21 +160,33 @@ const fn guarded(
     [arity, arity_max, required]: [usize; 3],
     charge: fn(&Ledger, &[JValue]) -> Result<(), EvaluatorError>,
 ) -> Guarded {
-    Guarded { name, arity, arity_max, required, charge }
+    Guarded {
+        name,
+        arity,
+        arity_max,
+        required,
+        charge,
+    }
 }
 
-const GUARDED: [Guarded; 14] = [
+const GUARDED: [Guarded; 20] = [
     guarded("append", [2, 2, 0], charge_items),
     guarded("base64encode", [1, 1, 1], charge_longer),
+    guarded("contains", [2, 2, 2], charge_searched),
+    guarded("distinct", [1, 1, 0], charge_walked),
     guarded("encodeUrl", [1, 1, 1], charge_longer),
     guarded("encodeUrlComponent", [1, 1, 1], charge_longer),
-    guarded("formatNumber", [3, 3, 2], charge_formatted),
+    guarded("formatInteger", [2, 2, 2], charge_picture),
+    guarded("formatNumber", [3, 3, 3], charge_picture),
+    guarded("fromMillis", [3, 3, 3], charge_picture),
     guarded("join", [2, 2, 0], charge_joined),
+    guarded("keys", [1, 1, 1], charge_walked),
     guarded("lookup", [2, 2, 0], charge_looked_up),
     guarded("merge", [1, usize::MAX, 0], charge_items),
-    guarded("pad", [3, 3, 2], charge_padded),
+    guarded("pad", [3, 3, 3], charge_padded),
+    guarded("parseInteger", [2, 2, 2], charge_picture),
     guarded("reverse", [1, 1, 0], charge_items),
-    guarded("split", [3, 3, 2], charge_split),
+    guarded("split", [3, 3, 3], charge_split),
     guarded("spread", [1, 1, 1], charge_items),
     guarded("string", [1, 2, 1], charge_text),
     guarded("zip", [0, usize::MAX, 0], charge_items),
@@ -173,11 +201,7 @@ fn find(name: &str) -> Option<&'static Guarded> {
 
 /// How many arguments `name` needs before it looks at the context for another one.
 pub(super) fn required_arguments(name: &str) -> Option<usize> {
-    match name {
-        "match" => Some(2),
-        "replace" => Some(3),
-        _ => find(name).map(|guarded| guarded.required),
-    }
+    find(name).map(|guarded| guarded.required)
 }
 
 /// How many parameters the function has that stands in for one that calls back.
@@ -189,6 +213,11 @@ pub(super) fn calling_back(name: &str) -> Option<usize> {
 /// The name under which the engine's own function is still known.
 pub(super) fn original(name: &str) -> String {
     format!("everstep original {name}")
+}
+
+/// The name of the guarded function that is handed its context first.
+pub(super) fn contextual(name: &str) -> String {
+    format!("everstep contextual {name}")
 }
 
 fn stand_in(name: &str) -> String {
@@ -214,7 +243,9 @@ pub(super) fn register(
     let own = || Rc::clone(ledger);
     let (charged, concatenated, ranged, checked) = (own(), own(), own(), own());
     evaluator.register_fn(CHARGE, move |args: &[JValue]| charge(&charged, args))?;
-    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| concatenate(&concatenated, args))?;
+    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| {
+        concatenate(&concatenated, args)
+    })?;
     evaluator.register_fn(RANGE, move |args: &[JValue]| range(&ranged, args))?;
     evaluator.register_fn(CHECK, move |args: &[JValue]| check(&checked, args))?;
     for guarded in names.iter().filter_map(|name| find(name)) {
@@ -222,14 +253,35 @@ pub(super) fn register(
         evaluator.register_fn(stand_in(guarded.name), move |args: &[JValue]| {
             call_guarded(guarded, &ledger, args)
         })?;
+        let ledger = own();
+        evaluator.register_fn(contextual(guarded.name), move |args: &[JValue]| {
+            call_contextual(guarded, &ledger, args)
+        })?;
     }
     Ok(())
 }
 
 fn call_guarded(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnResult {
-    let args = if args.len() > guarded.arity_max { &args[..guarded.arity] } else { args };
+    let args = if args.len() > guarded.arity_max {
+        &args[..guarded.arity]
+    } else {
+        args
+    };
     (guarded.charge)(ledger, args)?;
-    engine_call(guarded.name, args.iter().cloned())
+    match (guarded.name, args) {
+        ("distinct", [JValue::Array(items)]) => return Ok(linear::distinct(items)),
+        ("keys", [JValue::Array(items)]) => return Ok(linear::keys(items)),
+        _ => {}
+    }
+    engine_call(guarded.name, args.iter().cloned(), &JValue::Undefined)
+}
+
+/// The first argument is the context, which the engine may or may not use.
+fn call_contextual(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnResult {
+    (guarded.charge)(ledger, args)?;
+    let (context, args) = args.split_first().unwrap_or((&JValue::Undefined, &[]));
+    (guarded.charge)(ledger, args)?;
+    engine_call(guarded.name, args.iter().cloned(), context)
 }
 
 fn charge(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
@@ -272,23 +324,36 @@ fn range(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     sequence(ledger, start, end - start + 1.0, 1.0)
 }
 
-/// `$check(name, arguments…)` before a function that calls back: true, or an error.
+/// `$check(name, context, arguments…)` before a function that calls back: true, or an error.
 fn check(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     let Some((name, args)) = args.split_first() else {
         return Ok(JValue::Bool(true));
     };
-    let matches = count_matches(args.first(), args.get(1));
-    if name.as_str() == Some("match") {
-        ledger.charge_bytes(matches.saturating_mul(512))?;
-    } else {
-        let text = args.first().and_then(JValue::as_str).unwrap_or_default();
-        let by = args.get(2).and_then(JValue::as_str).unwrap_or_default();
-        // `$1` stands for a part of the match, so for the whole text at the most.
-        let groups = text.len().saturating_mul(by.matches('$').count());
-        let replaced = matches.saturating_mul(by.len());
-        ledger.charge_string(text.len().saturating_add(groups).saturating_add(replaced))?;
+    // Whether the context is the first argument, the engine decides.
+    for args in [args, args.get(1..).unwrap_or_default()] {
+        if name.as_str() == Some("match") {
+            charge_matches(ledger, args)?;
+        } else {
+            charge_replaced(ledger, args)?;
+        }
     }
     Ok(JValue::Bool(true))
+}
+
+fn charge_matches(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
+    let matches = count_matches(args.first(), args.get(1));
+    ledger.charge_bytes(matches.saturating_mul(512))
+}
+
+fn charge_replaced(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
+    let text = args.first().and_then(JValue::as_str).unwrap_or_default();
+    let by = args.get(2).and_then(JValue::as_str).unwrap_or_default();
+    // `$1` stands for a part of the match, so for the whole text at the most.
+    let groups = text.len().saturating_mul(by.matches('$').count());
+    let replaced = count_matches(args.first(), args.get(1)).saturating_mul(by.len());
+    ledger.charge_string(text.len().saturating_add(groups).saturating_add(replaced))
 }
 
 fn count_matches(text: Option<&JValue>, pattern: Option<&JValue>) -> usize {
@@ -299,6 +364,7 @@ fn count_matches(text: Option<&JValue>, pattern: Option<&JValue>) -> usize {
         Some(JValue::String(pattern)) if !pattern.is_empty() => text.matches(&**pattern).count(),
         Some(JValue::Regex { pattern, flags }) => functions::string::build_regex(pattern, flags)
             .map_or(0, |regex| regex.find_iter(text).count()),
+        Some(JValue::Undefined) | None => 0,
         _ => text.len() + 1,
     }
 }
@@ -321,19 +387,43 @@ fn charge_items(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> 
     Ok(())
 }
 
+fn charge_walked(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    args.iter().try_for_each(|arg| ledger.charge(arg))
+}
+
+/// A regular expression may look at each character once for each of its own states.
+fn charge_searched(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let text = args.first().and_then(JValue::as_str).unwrap_or_default();
+    match args.get(1) {
+        Some(JValue::Regex { pattern, .. }) => {
+            let cost = text.len().saturating_mul(states_about(pattern));
+            ledger.charge_bytes(cost / 4)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// About how many states a regular expression has: its length, times all its repetitions.
+fn states_about(pattern: &str) -> usize {
+    let repetitions = pattern.split('{').skip(1).filter_map(|repetition| {
+        let (counts, _) = repetition.split_once('}')?;
+        counts
+            .rsplit(',')
+            .find_map(|count| count.trim().parse::<usize>().ok())
+    });
+    let states = repetitions.fold(pattern.len(), usize::saturating_mul);
+    states.min(limits::REGEX_BYTES_MAX / 48)
+}
+
 fn charge_longer(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
     let text = args.first().and_then(JValue::as_str).unwrap_or_default();
     ledger.charge_string(text.len().saturating_mul(3))
 }
 
-/// The picture of a number is written out for each digit group, and there are few.
-fn charge_formatted(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
-    let picture = args.get(1).and_then(JValue::as_str).unwrap_or_default();
-    // Parsing a picture is quadratic.
-    if picture.len() > 1024 {
-        return Err(ledger.exhausted());
-    }
-    Ok(())
+/// Reading a picture takes time that grows with its square.
+fn charge_picture(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    let mut pictures = args.iter().skip(1).take(2);
+    pictures.try_for_each(|picture| ledger.check_picture(Some(picture)))
 }
 
 fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
@@ -342,8 +432,10 @@ fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
         return Ok(());
     };
     let parts = items.iter().filter_map(JValue::as_str);
-    let bytes = parts
-        .fold(0_usize, |sum, part| sum.saturating_add(part.len()).saturating_add(separator.len()));
+    let bytes = parts.fold(0_usize, |sum, part| {
+        sum.saturating_add(part.len())
+            .saturating_add(separator.len())
+    });
     ledger.charge_string(bytes)
 }
 
@@ -371,9 +463,10 @@ fn charge_padded(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
 }
 
 fn charge_split(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
+    charge_searched(ledger, args)?;
     let pieces = match args.get(1) {
         Some(JValue::String(separator)) if separator.is_empty() => {
-            args[0].as_str().unwrap_or_default().len()
+            args.first().and_then(JValue::as_str).map_or(0, str::len)
         }
         separator => count_matches(args.first(), separator),
     };

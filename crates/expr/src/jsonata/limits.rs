@@ -18,13 +18,26 @@ pub(super) const DATA_DEPTH_MAX: usize = 1_000;
 pub(super) const TIME_MS_MAX: u64 = 2_000;
 
 /// Longest string, in bytes.
-pub(super) const STRING_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(super) const STRING_BYTES_MAX: usize = 1024 * 1024;
+
+/// Size of a compiled regular expression, which bounds the time of a search; classes of
+/// Unicode count like those of ASCII.
+pub(super) const REGEX_BYTES_MAX: usize = 64 * 1024;
+
+/// Longest date, time or number picture, in bytes: reading one can be quadratic.
+pub(super) const PICTURE_BYTES_MAX: usize = 1024;
 
 /// Bytes that one evaluation may allocate in all, counted where data can grow.
 pub(super) const ALLOCATED_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Values that one operation may walk through, shared parts counted each time.
-pub(super) const WALKED_VALUES_MAX: usize = 4 * 1024 * 1024;
+/// Values that a result may hold, shared parts counted each time.
+pub(super) const RESULT_VALUES_MAX: usize = 4 * 1024 * 1024;
+
+/// Values that an evaluation may walk through to find out how large others are.
+pub(super) const WALKED_VALUES_MAX: usize = 16 * 1024 * 1024;
+
+/// Longest message of an error, in characters; some quote the data.
+pub(super) const MESSAGE_LENGTH_MAX: usize = 4096;
 
 pub(super) fn memory() -> EvalError {
     limit("Expression evaluation memory limit exceeded")

@@ -10,7 +10,10 @@ mod analysis;
 mod convert;
 mod functions;
 mod guard;
+#[cfg(test)]
+mod hostile;
 mod limits;
+mod linear;
 mod parse;
 mod plan;
 mod rewrite;

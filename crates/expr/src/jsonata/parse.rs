@@ -1,8 +1,10 @@
 //! From text to a checked and guarded syntax tree.
 
 use std::ops::Range;
+use std::panic::catch_unwind;
 
 use jsonata_core::ast::AstNode;
+use jsonata_core::evaluator::error_code_prefix;
 use jsonata_core::parser::{self, ParserError};
 
 use super::analysis::{Analysis, ContextUse, analyse};
@@ -53,7 +55,11 @@ fn compile_trimmed(text: &str, dialect: Dialect) -> Result<Compiled, SyntaxError
             .with_hint("write an expression between {% and %}, such as $states.input"));
     }
     let tokens = tokens(text);
-    let ast = parser::parse(text).map_err(|error| syntax_error(text, &tokens, &error))?;
+    if let Some(span) = foreign_signature(text, &tokens) {
+        let message = "S0401: a function signature can only hold ASCII characters";
+        return Err(SyntaxError::invalid(message, span));
+    }
+    let ast = parse(text).map_err(|error| syntax_error(text, &tokens, &error))?;
     let analysis = analyse(&ast);
     if dialect == Dialect::StepFunctions {
         restrict(text, &tokens, &analysis)?;
@@ -67,6 +73,38 @@ fn compile_trimmed(text: &str, dialect: Dialect) -> Result<Compiled, SyntaxError
         ast: rewrite(ast, &analysis.names),
         analysis,
     })
+}
+
+/// The engine's parser. It is not ours: should it panic, then the text is only refused.
+fn parse(text: &str) -> Result<AstNode, ParserError> {
+    let refused = || ParserError::InvalidSyntax("the expression cannot be parsed".to_owned());
+    catch_unwind(|| parser::parse(text)).unwrap_or_else(|_| Err(refused()))
+}
+
+/// A character in a signature, `function($x)<n:n>{…}`, that the engine's parser panics over.
+fn foreign_signature(text: &str, tokens: &[Token]) -> Option<Range<usize>> {
+    let written = |index: usize| tokens.get(index).map(|token| &text[token.span.clone()]);
+    let mut open = Vec::new();
+    for index in 0..tokens.len() {
+        match written(index) {
+            Some("(") => open.push(index),
+            Some(")") => {
+                let before = open.pop().and_then(|open| open.checked_sub(1));
+                let opener = before.and_then(written);
+                if matches!(opener, Some("function" | "λ")) && written(index + 1) == Some("<") {
+                    let signature = tokens[index + 1..].iter();
+                    let found = signature
+                        .take_while(|token| &text[token.span.clone()] != "{")
+                        .find(|token| !text[token.span.clone()].is_ascii());
+                    if let Some(found) = found {
+                        return Some(found.span.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What Step Functions refuses, although it is JSONata.
@@ -149,7 +187,7 @@ fn bad_regex(text: &str, tokens: &[Token], pattern: &str, reason: &str) -> Synta
         format!("the regular expression cannot be used: {reason}"),
         span.unwrap_or(0..text.len()),
     )
-    .with_hint("look-around and backreferences are not supported")
+    .with_hint("look-around, backreferences and very long repetitions are not supported")
 }
 
 fn syntax_error(text: &str, tokens: &[Token], error: &ParserError) -> SyntaxError {
@@ -159,18 +197,14 @@ fn syntax_error(text: &str, tokens: &[Token], error: &ParserError) -> SyntaxErro
 
 /// The engine's message, its code first where there is one.
 fn message(error: &ParserError) -> String {
-    let message = match error {
+    match error {
         ParserError::InvalidSyntax(message) => message.clone(),
+        ParserError::InvalidNumber(message) if error_code_prefix(message).is_some() => {
+            message.clone()
+        }
         ParserError::UnclosedComment => "S0106: Comment has no closing tag".to_owned(),
         other => other.to_string(),
-    };
-    let mut message = message;
-    if jsonata_core::evaluator::error_code_prefix(&message).is_none()
-        && let Some(first) = message.get(..1).map(str::to_lowercase)
-    {
-        message.replace_range(..1, &first);
     }
-    message
 }
 
 /// Where parsing fails. The engine does not say, but it says the same thing about any
@@ -180,7 +214,7 @@ fn culprit(text: &str, tokens: &[Token], error: &ParserError) -> Range<usize> {
     if at_end(error) || tokens.len() > 20_000 {
         return text.len()..text.len();
     }
-    let fails = |count: &usize| match parser::parse(&text[..tokens[*count].span.end]) {
+    let fails = |count: &usize| match parse(&text[..tokens[*count].span.end]) {
         Ok(_) => false,
         Err(other) => other.to_string() == wanted,
     };
@@ -198,7 +232,7 @@ fn culprit(text: &str, tokens: &[Token], error: &ParserError) -> Range<usize> {
 
 fn at_end(error: &ParserError) -> bool {
     match error {
-        ParserError::UnexpectedEnd => true,
+        ParserError::UnexpectedEnd | ParserError::UnclosedComment => true,
         ParserError::UnexpectedToken(token) => token == "Eof",
         ParserError::Expected { found, .. } => found == "Eof",
         _ => false,

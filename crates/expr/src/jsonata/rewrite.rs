@@ -10,7 +10,11 @@ use super::guard;
 
 /// Rewrites `node`; `names` are the free names in it.
 pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
-    let mut rewrite = Rewrite { names, repeats: repeats(&node) };
+    let mut rewrite = Rewrite {
+        names,
+        bound: Vec::new(),
+        repeats: repeats(&node),
+    };
     let mut node = node;
     rewrite.node(&mut node);
     with_stand_ins(node, names)
@@ -28,31 +32,42 @@ fn with_stand_ins(node: AstNode, names: &[String]) -> AstNode {
 
 /// `$replace := function($0, $1, $2, $3) { $check('replace', …) ? $original(…) }`
 fn stand_in(name: &str) -> Option<AstNode> {
-    let parameters: Vec<String> =
-        (0..guard::calling_back(name)?).map(|index| format!("everstep {index}")).collect();
-    let variables: Vec<AstNode> =
-        parameters.iter().map(|name| AstNode::Variable(name.clone())).collect();
-    let mut checked = vec![AstNode::String(name.to_owned())];
+    Some(AstNode::Binary {
+        op: BinaryOp::ColonEqual,
+        lhs: Box::new(AstNode::Variable(name.to_owned())),
+        rhs: Box::new(checked_function(name, guard::calling_back(name)?)),
+    })
+}
+
+fn checked_function(name: &str, parameters: usize) -> AstNode {
+    let parameters: Vec<String> = (0..parameters)
+        .map(|index| format!("everstep {index}"))
+        .collect();
+    let variables: Vec<AstNode> = parameters
+        .iter()
+        .map(|name| AstNode::Variable(name.clone()))
+        .collect();
+    let context = AstNode::Variable(String::new());
+    let mut checked = vec![AstNode::String(name.to_owned()), context];
     checked.extend(variables.iter().cloned());
     let mut passed = variables;
     if name == "replace" {
-        passed[2] = charged_function(&passed[2]);
+        // The last but for the limit; the text is left out where it is the context.
+        if let Some(by) = passed.iter_mut().take(3).skip(1).last() {
+            *by = charged_function(by);
+        }
     }
     let body = AstNode::Conditional {
         condition: Box::new(call(guard::CHECK, checked)),
         then_branch: Box::new(call(&guard::original(name), passed)),
         else_branch: None,
     };
-    Some(AstNode::Binary {
-        op: BinaryOp::ColonEqual,
-        lhs: Box::new(AstNode::Variable(name.to_owned())),
-        rhs: Box::new(AstNode::Lambda {
-            params: parameters,
-            body: Box::new(body),
-            signature: None,
-            thunk: false,
-        }),
-    })
+    AstNode::Lambda {
+        params: parameters,
+        body: Box::new(body),
+        signature: None,
+        thunk: false,
+    }
 }
 
 /// A function whose results are paid for; anything else as it is.
@@ -79,17 +94,29 @@ fn charged_function(function: &AstNode) -> AstNode {
 }
 
 fn call(name: &str, args: Vec<AstNode>) -> AstNode {
-    AstNode::Function { name: name.to_owned(), args, is_builtin: true }
+    AstNode::Function {
+        name: name.to_owned(),
+        args,
+        is_builtin: true,
+    }
 }
+
+/// More concatenations than this copy the first part too often.
+const CONCATENATIONS_MAX: usize = 16;
 
 /// Whether anything in `node` can be evaluated more than once, or be used more than once.
 fn repeats(node: &AstNode) -> bool {
     let mut found = false;
+    let mut concatenations = 0;
     let mut nodes = vec![node];
     while let Some(node) = nodes.pop() {
         found |= match node {
             AstNode::Lambda { .. } | AstNode::Transform { .. } => true,
-            AstNode::Binary { op, .. } => matches!(op, BinaryOp::ColonEqual | BinaryOp::ChainPipe),
+            AstNode::Binary { op, .. } => {
+                concatenations += usize::from(*op == BinaryOp::Concatenate);
+                matches!(op, BinaryOp::ColonEqual | BinaryOp::ChainPipe)
+                    || concatenations > CONCATENATIONS_MAX
+            }
             AstNode::Path { steps } => steps.iter().skip(1).any(|step| builds(&step.node)),
             AstNode::ObjectTransform { .. } => true,
             _ => false,
@@ -104,7 +131,10 @@ fn repeats(node: &AstNode) -> bool {
 
 /// Whether a step of a path does more than to select.
 fn builds(node: &AstNode) -> bool {
-    !matches!(node, AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_))
+    !matches!(
+        node,
+        AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_)
+    )
 }
 
 fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
@@ -139,7 +169,11 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
                 into(value);
             });
         }
-        AstNode::Conditional { condition, then_branch, else_branch } => {
+        AstNode::Conditional {
+            condition,
+            then_branch,
+            else_branch,
+        } => {
             into(condition);
             into(then_branch);
             else_branch.iter().for_each(|branch| into(branch));
@@ -149,7 +183,11 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
             into(input);
             terms.iter().for_each(|(term, _)| into(term));
         }
-        AstNode::Transform { location, update, delete } => {
+        AstNode::Transform {
+            location,
+            update,
+            delete,
+        } => {
             into(location);
             into(update);
             delete.iter().for_each(|delete| into(delete));
@@ -160,6 +198,8 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
 
 struct Rewrite<'a> {
     names: &'a [String],
+    /// Names that stand for something else here.
+    bound: Vec<String>,
     /// Whether the growing operators need to be paid for.
     repeats: bool,
 }
@@ -173,6 +213,9 @@ impl Rewrite<'_> {
         match node {
             AstNode::Path { steps } => self.path(steps),
             AstNode::Binary { op, lhs, rhs } => {
+                if let (BinaryOp::ColonEqual, AstNode::Variable(name)) = (*op, &**lhs) {
+                    self.bound.push(name.clone());
+                }
                 self.node(lhs);
                 self.right(*op, rhs);
             }
@@ -182,21 +225,32 @@ impl Rewrite<'_> {
                 self.node(procedure);
                 self.nodes(args);
             }
-            AstNode::Lambda { body, .. } => {
+            AstNode::Lambda { params, body, .. } => {
+                let outer = self.bound.len();
+                self.bound.extend(params.iter().cloned());
                 self.node(body);
                 charge_tail(body);
+                self.bound.truncate(outer);
             }
             AstNode::Array(items) | AstNode::ArrayGroup(items) => {
                 self.nodes(items);
                 self.charge_all(items.iter_mut());
             }
-            AstNode::Block(nodes) => self.nodes(nodes),
+            AstNode::Block(nodes) => {
+                let outer = self.bound.len();
+                self.nodes(nodes);
+                self.bound.truncate(outer);
+            }
             AstNode::Object(pairs) => self.pairs(pairs),
             AstNode::ObjectTransform { input, pattern } => {
                 self.node(input);
                 self.pairs(pattern);
             }
-            AstNode::Conditional { condition, then_branch, else_branch } => {
+            AstNode::Conditional {
+                condition,
+                then_branch,
+                else_branch,
+            } => {
                 self.node(condition);
                 self.node(then_branch);
                 else_branch.iter_mut().for_each(|branch| self.node(branch));
@@ -206,7 +260,11 @@ impl Rewrite<'_> {
                 self.node(input);
                 terms.iter_mut().for_each(|(term, _)| self.node(term));
             }
-            AstNode::Transform { location, update, delete } => {
+            AstNode::Transform {
+                location,
+                update,
+                delete,
+            } => {
                 self.node(location);
                 self.node(update);
                 delete.iter_mut().for_each(|delete| self.node(delete));
@@ -249,10 +307,18 @@ impl Rewrite<'_> {
             return;
         };
         self.nodes(args);
-        let required = guard::required_arguments(name).unwrap_or_default();
-        let partial = args.contains(&AstNode::Placeholder);
-        if args.len() + more < required && !partial && self.names.contains(name) {
+        let free = self.names.contains(name) && !self.bound.contains(name);
+        if args.contains(&AstNode::Placeholder) || more > 0 || !free {
+            return;
+        }
+        if args.len() < guard::required_arguments(name).unwrap_or_default() {
             args.insert(0, AstNode::Variable(String::new()));
+            *name = guard::contextual(name);
+        } else if guard::calling_back(name).is_some() {
+            *node = AstNode::Call {
+                procedure: Box::new(checked_function(name, args.len())),
+                args: std::mem::take(args),
+            };
         }
     }
 
@@ -298,12 +364,18 @@ fn charge_step(node: &mut AstNode) {
 /// they pay for themselves, and would no longer be tail calls.
 fn charge_tail(body: &mut AstNode) {
     match body {
-        AstNode::Conditional { then_branch, else_branch, .. } => with_stack(|| {
+        AstNode::Conditional {
+            then_branch,
+            else_branch,
+            ..
+        } => with_stack(|| {
             charge_tail(then_branch);
-            else_branch.iter_mut().for_each(|branch| charge_tail(branch));
+            else_branch
+                .iter_mut()
+                .for_each(|branch| charge_tail(branch));
         }),
         AstNode::Block(nodes) => {
-            with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail))
+            with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail));
         }
         AstNode::Variable(name) if !name.is_empty() => charge(body),
         AstNode::Path { steps } if selects_from_variable(steps) => charge(body),
@@ -312,7 +384,9 @@ fn charge_tail(body: &mut AstNode) {
 }
 
 fn selects_from_variable(steps: &[PathStep]) -> bool {
-    steps.iter().all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
+    steps
+        .iter()
+        .all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
         && matches!(steps.first().map(|step| &step.node), Some(AstNode::Variable(name)) if !name.is_empty())
 }
 

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use jsonata_core::evaluator::{Context, Evaluator, EvaluatorError, EvaluatorOptions};
+use jsonata_core::evaluator::{
+    Context, Evaluator, EvaluatorError, EvaluatorOptions, error_code_prefix,
+};
 use jsonata_core::value::JValue;
 use serde_json::Value;
 
 use super::analysis::Analysis;
 use super::guard::{self, Ledger};
-use super::plan::{Plan, Selected, select};
+use super::plan::Planned;
 use super::{Expression, convert, functions, limits};
 use crate::{Entropy, EvalError, Variables};
 
@@ -36,32 +38,30 @@ impl<'a> Session<'a> {
     /// `result` or `errorOutput`.
     #[must_use]
     pub fn new(states: &'a Value, variables: &'a dyn Variables, entropy: &'a Entropy) -> Self {
-        Self { states, variables, entropy, converted: RefCell::default() }
+        Self {
+            states,
+            variables,
+            entropy,
+            converted: RefCell::default(),
+        }
     }
 
     /// The value; `EvalError::Undefined` if there is none.
     pub fn evaluate(&self, expression: &Expression) -> Result<Value, EvalError> {
-        match &expression.compiled().plan {
-            Some(Plan::Literal(value)) => Ok(value.clone()),
-            Some(Plan::Path { root, fields }) => self.path(expression, root, fields),
-            None => self.run(expression, &JValue::Undefined, guard::options()),
+        let planned = expression.compiled().plan.as_ref();
+        match planned.map_or(Planned::Unclear, |plan| {
+            plan.evaluate(&|name| self.root(name))
+        }) {
+            Planned::Value(value) => Ok(value.into_owned()),
+            Planned::Undefined => Err(EvalError::Undefined),
+            Planned::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
         }
     }
 
-    fn path(
-        &self,
-        expression: &Expression,
-        root: &str,
-        fields: &[String],
-    ) -> Result<Value, EvalError> {
-        let root = match root {
+    fn root(&self, name: &str) -> Option<&'a Value> {
+        match name {
             "states" => Some(self.states),
             name => self.variables.get(name),
-        };
-        match root.map_or(Selected::Unclear, |root| select(root, fields)) {
-            Selected::Found(value) => Ok(value.clone()),
-            Selected::Missing => Err(EvalError::Undefined),
-            Selected::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
         }
     }
 
@@ -150,7 +150,10 @@ fn once(
 /// The engine's error, in our terms.
 fn failure(error: &EvaluatorError) -> EvalError {
     let message = error.message();
-    let (code, message) = match error.code() {
+    let message = message
+        .strip_prefix("Signature validation failed: ")
+        .unwrap_or(message);
+    let (code, message) = match error_code_prefix(message) {
         Some(code) => (Some(code), message[code.len() + 1..].trim_start()),
         None => (None, message),
     };
@@ -165,5 +168,8 @@ fn failure(error: &EvaluatorError) -> EvalError {
 }
 
 fn thrown(code: Option<&str>, message: &str) -> EvalError {
-    EvalError::Jsonata { code: code.map(str::to_owned), message: message.to_owned() }
+    EvalError::Jsonata {
+        code: code.map(str::to_owned),
+        message: message.chars().take(limits::MESSAGE_LENGTH_MAX).collect(),
+    }
 }
