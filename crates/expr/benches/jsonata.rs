@@ -12,19 +12,10 @@ use serde_json::json;
 const EXPRESSIONS: [(&str, &str); 6] = [
     ("path", "$states.input.order.customer.name"),
     ("comparison", "$states.input.order.total > 100"),
-    (
-        "concatenation",
-        "'Hello ' & $states.input.order.customer.name",
-    ),
+    ("concatenation", "'Hello ' & $states.input.order.customer.name"),
     ("sum", "$sum($states.input.order.items.(qty * price))"),
-    (
-        "filter",
-        "$states.input.order.items[price > 5].{'sku': sku, 'cost': qty * price}",
-    ),
-    (
-        "map",
-        "$map($states.input.order.items, function($i) { $i.sku & '!' })",
-    ),
+    ("filter", "$states.input.order.items[price > 5].{'sku': sku, 'cost': qty * price}"),
+    ("map", "$map($states.input.order.items, function($i) { $i.sku & '!' })"),
 ];
 
 fn states() -> Value {
@@ -65,10 +56,7 @@ fn engine(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let mut context = Context::new();
-                context.bind(
-                    "states".to_owned(),
-                    JValue::from(black_box(&states).clone()),
-                );
+                context.bind("states".to_owned(), JValue::from(black_box(&states).clone()));
                 let value = Evaluator::with_context(context).evaluate(&ast, &JValue::Undefined);
                 Value::from(&value.expect("it has a value"))
             });

@@ -23,12 +23,7 @@ fn payload() -> Value {
 }
 
 fn scope<'a>(input: &'a Value, entropy: &'a Entropy) -> Scope<'a> {
-    Scope {
-        input,
-        context: &Value::Null,
-        variables: &NoVariables,
-        entropy,
-    }
+    Scope { input, context: &Value::Null, variables: &NoVariables, entropy }
 }
 
 fn paths(c: &mut Criterion) {
@@ -39,11 +34,7 @@ fn paths(c: &mut Criterion) {
         ("deep", "$.order.customer.city", "$.order.customer.city"),
         ("index", "$.order.items[3].sku", "$.order.items[3].sku"),
         ("wildcard", "$.order.items[*].sku", "$.order.items[*].sku"),
-        (
-            "filter",
-            "$.order.items[?(@.count > 5)]",
-            "$.order.items[?@.count > 5]",
-        ),
+        ("filter", "$.order.items[?(@.count > 5)]", "$.order.items[?@.count > 5]"),
         ("scan", "$..price", "$..price"),
     ] {
         let mut group = c.benchmark_group(format!("path/{name}"));
@@ -94,16 +85,10 @@ fn intrinsics(c: &mut Criterion) {
     let (input, entropy) = (payload(), Entropy::new(0, 1));
     let scope = scope(&input, &entropy);
     for (name, call) in [
-        (
-            "format",
-            "States.Format('{} in {}', $.order.customer.name, $.order.customer.city)",
-        ),
+        ("format", "States.Format('{} in {}', $.order.customer.name, $.order.customer.city)"),
         ("add", "States.MathAdd($.order.items[3].count, -1)"),
         ("length", "States.ArrayLength($.order.items)"),
-        (
-            "split",
-            "States.ArrayGetItem(States.StringSplit($.requestId, '-'), 0)",
-        ),
+        ("split", "States.ArrayGetItem(States.StringSplit($.requestId, '-'), 0)"),
         ("uuid", "States.UUID()"),
         ("to_string", "States.JsonToString($.order)"),
     ] {

@@ -44,10 +44,7 @@ fn size(value: &Value) -> usize {
     let inner: usize = match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| name.len() + size(value))
-            .sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
         _ => 0,
     };
     inner + size_of::<Value>()

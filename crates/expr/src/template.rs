@@ -141,10 +141,7 @@ impl Template {
             return Err(compiler.errors);
         }
         let node = node.unwrap_or_else(|| Node::Static(value.clone()));
-        Ok(Self {
-            node,
-            expressions: compiler.expressions,
-        })
+        Ok(Self { node, expressions: compiler.expressions })
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, TemplateError> {
@@ -176,10 +173,7 @@ impl Node {
             Self::Expression { field, expression } => expression
                 .evaluate(scope)
                 .and_then(|value| allowance.spend(&value).map(|()| value.into_owned()))
-                .map_err(|error| TemplateError {
-                    field: field.clone(),
-                    error,
-                })?,
+                .map_err(|error| TemplateError { field: field.clone(), error })?,
         })
     }
 
@@ -269,10 +263,7 @@ impl Compiler {
         match Expression::parse(text) {
             Ok(expression) => {
                 self.expressions += 1;
-                Some(Node::Expression {
-                    field: field.to_owned(),
-                    expression,
-                })
+                Some(Node::Expression { field: field.to_owned(), expression })
             }
             Err(error) => {
                 self.report(TemplateSyntaxErrorKind::Expression(error));
@@ -329,13 +320,9 @@ mod tests {
 
     fn check_refused(template: Value, expected: &[(&str, &str)]) {
         let errors = Template::parse(&template).expect_err("refused");
-        let found: Vec<_> = (errors.iter())
-            .map(|error| (error.pointer.as_str(), error.kind.to_string()))
-            .collect();
-        let found: Vec<_> = found
-            .iter()
-            .map(|(at, kind)| (*at, kind.as_str()))
-            .collect();
+        let found: Vec<_> =
+            (errors.iter()).map(|error| (error.pointer.as_str(), error.kind.to_string())).collect();
+        let found: Vec<_> = found.iter().map(|(at, kind)| (*at, kind.as_str())).collect();
         assert_eq!(found, expected, "{template}");
     }
 
@@ -359,14 +346,8 @@ mod tests {
 
     #[test]
     fn expressions_stand_at_any_depth() {
-        check(
-            json!([1, {"a": [{"x.$": "$.flagged"}]}]),
-            json!([1, {"a": [{"x": 7}]}]),
-        );
-        check(
-            json!({"$": "$.flagged", ".$": "$.flagged"}),
-            json!({"$": "$.flagged", "": 7}),
-        );
+        check(json!([1, {"a": [{"x.$": "$.flagged"}]}]), json!([1, {"a": [{"x": 7}]}]));
+        check(json!({"$": "$.flagged", ".$": "$.flagged"}), json!({"$": "$.flagged", "": 7}));
         check(json!("$.flagged"), json!("$.flagged"));
     }
 

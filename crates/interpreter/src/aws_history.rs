@@ -121,7 +121,9 @@ impl Projection {
     fn is_iteration(&self, frame: FrameId) -> bool {
         let parent = self.execution.frame(frame).and_then(|frame| frame.parent);
         parent.is_some_and(|parent| {
-            self.execution.state_of(parent.frame).is_some_and(|state| matches!(state.kind, Kind::Map(_)))
+            self.execution
+                .state_of(parent.frame)
+                .is_some_and(|state| matches!(state.kind, Kind::Map(_)))
         })
     }
 
@@ -135,7 +137,10 @@ impl Projection {
                 plain(0, "ExecutionStarted", "executionStartedEventDetails", details)
             }
             Event::StateEntered { frame, state, input, .. } => {
-                let state = self.execution.frame(*frame).and_then(|f| f.machine.states.get(*state as usize));
+                let state = self
+                    .execution
+                    .frame(*frame)
+                    .and_then(|f| f.machine.states.get(*state as usize));
                 let Some(state) = state else { return (0, String::new(), None) };
                 let mut details = text("input", input);
                 details["name"] = json!(&*state.name);
@@ -143,7 +148,9 @@ impl Projection {
                 (previous(frame), kind, Some(("stateEnteredEventDetails", details)))
             }
             Event::StateExited { frame, output, assigned, .. } => {
-                let Some(state) = self.execution.state_of(*frame) else { return (0, String::new(), None) };
+                let Some(state) = self.execution.state_of(*frame) else {
+                    return (0, String::new(), None);
+                };
                 let mut details = text("output", output);
                 details["name"] = json!(&*state.name);
                 if !assigned.is_empty() {
@@ -167,11 +174,20 @@ impl Projection {
                 (previous(&attempt.frame), "TaskStateAborted".to_owned(), None)
             }
             Event::ParallelStarted { frame, .. } => bare(previous(frame), "ParallelStateStarted"),
-            Event::ParallelSucceeded { frame, .. } => bare(previous(frame), "ParallelStateSucceeded"),
-            Event::ParallelFailed { frame, .. } => bare(self.last_inside(*frame), "ParallelStateFailed"),
+            Event::ParallelSucceeded { frame, .. } => {
+                bare(previous(frame), "ParallelStateSucceeded")
+            }
+            Event::ParallelFailed { frame, .. } => {
+                bare(self.last_inside(*frame), "ParallelStateFailed")
+            }
             Event::MapStarted { frame, items, .. } => {
                 let length = items.as_array().map_or(0, Vec::len);
-                plain(previous(frame), "MapStateStarted", "mapStateStartedEventDetails", json!({ "length": length }))
+                plain(
+                    previous(frame),
+                    "MapStateStarted",
+                    "mapStateStartedEventDetails",
+                    json!({ "length": length }),
+                )
             }
             Event::IterationStarted { frame, index, after, .. } => {
                 let name = self.execution.state_of(*frame).map(|state| state.name.to_string());
@@ -179,9 +195,15 @@ impl Projection {
                 let previous = after.map_or_else(|| previous(frame), |after| self.last(after));
                 plain(previous, "MapIterationStarted", "mapIterationStartedEventDetails", details)
             }
-            Event::IterationSucceeded { child, .. } => self.iteration(*child, "Succeeded", "mapIterationSucceededEventDetails"),
-            Event::IterationFailed { child, .. } => self.iteration(*child, "Failed", "mapIterationFailedEventDetails"),
-            Event::IterationAborted { child, .. } => self.iteration(*child, "Aborted", "mapIterationAbortedEventDetails"),
+            Event::IterationSucceeded { child, .. } => {
+                self.iteration(*child, "Succeeded", "mapIterationSucceededEventDetails")
+            }
+            Event::IterationFailed { child, .. } => {
+                self.iteration(*child, "Failed", "mapIterationFailedEventDetails")
+            }
+            Event::IterationAborted { child, .. } => {
+                self.iteration(*child, "Aborted", "mapIterationAbortedEventDetails")
+            }
             Event::MapSucceeded { frame, .. } => bare(previous(frame), "MapStateSucceeded"),
             Event::MapFailed { frame, .. } => bare(previous(frame), "MapStateFailed"),
             Event::MapRunStarted { frame, attempt, .. } => {
@@ -197,16 +219,25 @@ impl Projection {
                 if let Some(location) = location {
                     details["location"] = json!(&**location);
                 }
-                details["state"] = json!(self.execution.state_of(*frame).map(|state| state.name.to_string()));
+                details["state"] =
+                    json!(self.execution.state_of(*frame).map(|state| state.name.to_string()));
                 plain(previous(frame), "EvaluationFailed", "evaluationFailedEventDetails", details)
             }
             Event::ExecutionSucceeded { output, .. } => {
                 let details = text("output", output);
-                plain(previous(&FrameId::ROOT), "ExecutionSucceeded", "executionSucceededEventDetails", details)
+                plain(
+                    previous(&FrameId::ROOT),
+                    "ExecutionSucceeded",
+                    "executionSucceededEventDetails",
+                    details,
+                )
             }
-            Event::ExecutionFailed { failure, .. } => {
-                plain(previous(&FrameId::ROOT), "ExecutionFailed", "executionFailedEventDetails", failed(failure))
-            }
+            Event::ExecutionFailed { failure, .. } => plain(
+                previous(&FrameId::ROOT),
+                "ExecutionFailed",
+                "executionFailedEventDetails",
+                failed(failure),
+            ),
             Event::ExecutionTimedOut { .. } => {
                 let details = json!({ "error": "States.Timeout" });
                 plain(0, "ExecutionTimedOut", "executionTimedOutEventDetails", details)
@@ -224,7 +255,12 @@ impl Projection {
         }
     }
 
-    fn iteration(&self, child: FrameId, outcome: &str, name: &'static str) -> (u32, String, Option<(&'static str, Value)>) {
+    fn iteration(
+        &self,
+        child: FrameId,
+        outcome: &str,
+        name: &'static str,
+    ) -> (u32, String, Option<(&'static str, Value)>) {
         let parent = self.execution.frame(child).and_then(|frame| frame.parent);
         let state = parent.and_then(|parent| self.execution.state_of(parent.frame));
         let details = json!({
@@ -310,7 +346,12 @@ fn lambda(previous: u32, task: &Task, event: &Event) -> Described {
             details["resource"] = json!(task.resource.as_str());
             limits(&mut details, *timeout_seconds, None);
             role(&mut details, credentials.as_ref());
-            plain(previous, "LambdaFunctionScheduled", "lambdaFunctionScheduledEventDetails", details)
+            plain(
+                previous,
+                "LambdaFunctionScheduled",
+                "lambdaFunctionScheduledEventDetails",
+                details,
+            )
         }
         Event::TaskStarted { .. } => bare(previous, "LambdaFunctionStarted"),
         Event::TaskSucceeded { output, .. } => plain(
@@ -332,11 +373,19 @@ fn lambda(previous: u32, task: &Task, event: &Event) -> Described {
                 "lambdaFunctionStartFailedEventDetails",
                 failed(failure),
             ),
-            _ => plain(previous, "LambdaFunctionFailed", "lambdaFunctionFailedEventDetails", failed(failure)),
+            _ => plain(
+                previous,
+                "LambdaFunctionFailed",
+                "lambdaFunctionFailedEventDetails",
+                failed(failure),
+            ),
         },
-        Event::TaskTimedOut { failure, .. } => {
-            plain(previous, "LambdaFunctionTimedOut", "lambdaFunctionTimedOutEventDetails", failed(failure))
-        }
+        Event::TaskTimedOut { failure, .. } => plain(
+            previous,
+            "LambdaFunctionTimedOut",
+            "lambdaFunctionTimedOutEventDetails",
+            failed(failure),
+        ),
         _ => (previous, String::new(), None),
     }
 }
@@ -356,9 +405,12 @@ fn activity(previous: u32, task: &Task, event: &Event) -> Described {
             };
             plain(previous, "ActivityStarted", "activityStartedEventDetails", details)
         }
-        Event::TaskSucceeded { output, .. } => {
-            plain(previous, "ActivitySucceeded", "activitySucceededEventDetails", text("output", output))
-        }
+        Event::TaskSucceeded { output, .. } => plain(
+            previous,
+            "ActivitySucceeded",
+            "activitySucceededEventDetails",
+            text("output", output),
+        ),
         Event::TaskFailed { failure, stage: FailureStage::Schedule, .. } => plain(
             previous,
             "ActivityScheduleFailed",
@@ -389,19 +441,34 @@ fn service(previous: u32, resource: &Resource, region: &str, event: &Event) -> D
         details
     };
     match event {
-        Event::TaskScheduled { parameters, timeout_seconds, heartbeat_seconds, credentials, .. } => {
-            let mut details = json!({ "parameters": parameters.value().to_string(), "region": region });
+        Event::TaskScheduled {
+            parameters,
+            timeout_seconds,
+            heartbeat_seconds,
+            credentials,
+            ..
+        } => {
+            let mut details =
+                json!({ "parameters": parameters.value().to_string(), "region": region });
             limits(&mut details, *timeout_seconds, *heartbeat_seconds);
             role(&mut details, credentials.as_ref());
             plain(previous, "TaskScheduled", "taskScheduledEventDetails", named(details))
         }
-        Event::TaskStarted { .. } => plain(previous, "TaskStarted", "taskStartedEventDetails", named(json!({}))),
-        Event::TaskSubmitted { output, .. } => {
-            plain(previous, "TaskSubmitted", "taskSubmittedEventDetails", named(text("output", output)))
+        Event::TaskStarted { .. } => {
+            plain(previous, "TaskStarted", "taskStartedEventDetails", named(json!({})))
         }
-        Event::TaskSucceeded { output, .. } => {
-            plain(previous, "TaskSucceeded", "taskSucceededEventDetails", named(text("output", output)))
-        }
+        Event::TaskSubmitted { output, .. } => plain(
+            previous,
+            "TaskSubmitted",
+            "taskSubmittedEventDetails",
+            named(text("output", output)),
+        ),
+        Event::TaskSucceeded { output, .. } => plain(
+            previous,
+            "TaskSucceeded",
+            "taskSucceededEventDetails",
+            named(text("output", output)),
+        ),
         Event::TaskFailed { failure, stage, .. } => {
             let details = named(failed(failure));
             match stage {

@@ -40,7 +40,9 @@ impl Execution {
         }
         let machine = json!({ "Id": &*identity.machine_arn, "Name": &*identity.machine_name });
         context.insert("StateMachine".to_owned(), machine);
-        if let Some((index, value)) = extra.item.map(|(i, v)| (i, v.clone())).or_else(|| self.item_of(id)) {
+        if let Some((index, value)) =
+            extra.item.map(|(i, v)| (i, v.clone())).or_else(|| self.item_of(id))
+        {
             context.insert("Map".to_owned(), json!({ "Item": { "Index": index, "Value": value } }));
         }
         if let Some(attempt) = extra.task {

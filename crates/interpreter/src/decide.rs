@@ -95,7 +95,9 @@ impl Decider<'_> {
             self.step(frame);
             if self.full && self.is_running() {
                 let limit = self.execution.program.limits.history_events.unwrap_or(u32::MAX);
-                let cause = format!("The execution reached the maximum number of history events ({limit}).");
+                let cause = format!(
+                    "The execution reached the maximum number of history events ({limit})."
+                );
                 let failure = Failure::new(error_name::RUNTIME, cause);
                 self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
             }
@@ -201,7 +203,9 @@ impl Decider<'_> {
     }
 
     fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) {
-        let Some(Phase::Task(task)) = self.execution.frame(frame).map(|frame| &frame.phase) else { return };
+        let Some(Phase::Task(task)) = self.execution.frame(frame).map(|frame| &frame.phase) else {
+            return;
+        };
         let attempt = task.attempt;
         let (name, alias) = if heartbeat {
             (self.dialect().heartbeat_error(), Some(error_name::HEARTBEAT_TIMEOUT))
@@ -247,7 +251,8 @@ impl Decider<'_> {
                 }
                 _ => return,
             }
-            let waits = |frame: &Frame| !matches!(frame.phase, Phase::Entering | Phase::Ended { .. });
+            let waits =
+                |frame: &Frame| !matches!(frame.phase, Phase::Entering | Phase::Ended { .. });
             if self.full || !self.is_running() || self.execution.frame(id).is_none_or(waits) {
                 return;
             }
@@ -280,7 +285,9 @@ impl Decider<'_> {
 
     /// The raw input of the state a frame is in.
     pub(crate) fn input(&self, id: FrameId) -> Payload {
-        self.execution.frame(id).map_or_else(|| Payload::new(Value::Null), |frame| frame.input.clone())
+        self.execution
+            .frame(id)
+            .map_or_else(|| Payload::new(Value::Null), |frame| frame.input.clone())
     }
 
     pub(crate) fn evaluation<'s>(&'s self, id: FrameId, extra: Extra<'_>) -> Evaluation<'s> {
@@ -288,7 +295,12 @@ impl Decider<'_> {
     }
 
     /// Leaves a state with what it passes on.
-    pub(crate) fn exit(&mut self, id: FrameId, finished: Finished, transition: &Transition) -> Result<(), Fault> {
+    pub(crate) fn exit(
+        &mut self,
+        id: FrameId,
+        finished: Finished,
+        transition: &Transition,
+    ) -> Result<(), Fault> {
         let next = match transition {
             Transition::Next(target) => Some(target.id.0),
             Transition::End => None,
@@ -296,7 +308,12 @@ impl Decider<'_> {
         self.leave(id, finished, next)
     }
 
-    pub(crate) fn leave(&mut self, id: FrameId, finished: Finished, next: Option<Position>) -> Result<(), Fault> {
+    pub(crate) fn leave(
+        &mut self,
+        id: FrameId,
+        finished: Finished,
+        next: Option<Position>,
+    ) -> Result<(), Fault> {
         let Finished { output, assigned } = finished;
         if output.size() > self.execution.program.limits.payload_bytes {
             let what = self.execution.state_of(id).map(|state| state.name.to_string());
@@ -324,11 +341,17 @@ impl Decider<'_> {
         let (name, kind) = (state.name.clone(), state.kind.name());
         let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
         // What a state makes itself and cannot hold is nobody's to catch.
-        let fatal = matches!(fault, Fault::TooLarge { .. }) || !matches!(kind, "Task" | "Parallel" | "Map");
+        let fatal =
+            matches!(fault, Fault::TooLarge { .. }) || !matches!(kind, "Task" | "Parallel" | "Map");
         let verdict = fault.verdict(self.dialect(), &name, entered_id);
         if let Some(location) = verdict.evaluation {
             let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
-            self.emit(Event::EvaluationFailed { frame: id, at_ms, failure, location: location.map(Arc::from) });
+            self.emit(Event::EvaluationFailed {
+                frame: id,
+                at_ms,
+                failure,
+                location: location.map(Arc::from),
+            });
         }
         self.fail(id, Trouble { fatal, ..Trouble::new(verdict.failure) });
     }
@@ -352,7 +375,9 @@ impl Decider<'_> {
 
     fn retry(&mut self, id: FrameId, state: &State, trouble: &Trouble) -> bool {
         let used = self.execution.frame(id).map(|frame| frame.retries.clone()).unwrap_or_default();
-        let Some((index, retrier)) = trouble.retrier(state, &used, self.dialect()) else { return false };
+        let Some((index, retrier)) = trouble.retrier(state, &used, self.dialect()) else {
+            return false;
+        };
         let so_far = used.get(index).copied().unwrap_or(0);
         let due_ms = self.now_ms.saturating_add(delay_ms(retrier, so_far, &self.entropy));
         self.abort_inside(id);
@@ -392,7 +417,13 @@ impl Decider<'_> {
         }
     }
 
-    fn caught(&mut self, id: FrameId, state: &State, catcher: &Catcher, failure: &Failure) -> Result<(), Fault> {
+    fn caught(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        catcher: &Catcher,
+        failure: &Failure,
+    ) -> Result<(), Fault> {
         let input = self.input(id);
         let output = Payload::new(json!({
             "Error": failure.error.as_deref(),
@@ -401,7 +432,12 @@ impl Decider<'_> {
         let evaluation = self.evaluation(id, Extra::default());
         let finished = match state.query_language {
             QueryLanguage::JsonPath => Finished {
-                assigned: evaluation.assign(catcher.assign.as_ref(), &output, &input, More::Nothing)?,
+                assigned: evaluation.assign(
+                    catcher.assign.as_ref(),
+                    &output,
+                    &input,
+                    More::Nothing,
+                )?,
                 output: evaluation.place(&catcher.result_path, &input, output)?,
             },
             QueryLanguage::Jsonata => evaluation.output_and_assign(
@@ -421,7 +457,12 @@ impl Decider<'_> {
         let verdict = fault.verdict(self.dialect(), &state.name, entered_id);
         if let Some(location) = verdict.evaluation {
             let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
-            self.emit(Event::EvaluationFailed { frame: id, at_ms, failure, location: location.map(Arc::from) });
+            self.emit(Event::EvaluationFailed {
+                frame: id,
+                at_ms,
+                failure,
+                location: location.map(Arc::from),
+            });
         }
         self.propagate(id, Trouble { fatal: true, ..Trouble::new(verdict.failure) });
     }
@@ -434,9 +475,11 @@ impl Decider<'_> {
         };
         // What is fatal for a state without Retry and Catch is an ordinary failure of its branch.
         let name = trouble.failure.name();
-        let fatal = name == error_name::RUNTIME || (trouble.fatal && name == error_name::DATA_LIMIT_EXCEEDED);
+        let fatal = name == error_name::RUNTIME
+            || (trouble.fatal && name == error_name::DATA_LIMIT_EXCEEDED);
         let trouble = Trouble { fatal, oversized_result: false, ..trouble };
-        let is_map = matches!(self.execution.frame(parent.frame), Some(Frame { phase: Phase::Map(_), .. }));
+        let is_map =
+            matches!(self.execution.frame(parent.frame), Some(Frame { phase: Phase::Map(_), .. }));
         if is_map {
             states::map::iteration_failed(self, id, parent.frame, trouble);
         } else {

@@ -17,13 +17,26 @@ pub enum Effect {
         credentials: Option<Payload>,
     },
     /// Run a child execution for each input, and say what became of them.
-    StartMapRun { attempt: Attempt, state: Arc<str>, frame: FrameId, inputs: Payload },
+    StartMapRun {
+        attempt: Attempt,
+        state: Arc<str>,
+        frame: FrameId,
+        inputs: Payload,
+    },
     /// Nobody waits for this task any more.
-    CancelTask { attempt: Attempt },
-    Succeed { output: Payload },
-    Fail { failure: Failure },
+    CancelTask {
+        attempt: Attempt,
+    },
+    Succeed {
+        output: Payload,
+    },
+    Fail {
+        failure: Failure,
+    },
     TimeOut,
-    Abort { failure: Failure },
+    Abort {
+        failure: Failure,
+    },
 }
 
 /// What these events ask for. `execution` is as it was when they had been applied.
@@ -34,7 +47,9 @@ pub fn effects(execution: &Execution, events: &[Event]) -> Vec<Effect> {
 
 fn effect(execution: &Execution, event: &Event) -> Option<Effect> {
     Some(match event {
-        Event::TaskScheduled { attempt, parameters, credentials, .. } if execution.awaits(*attempt) => {
+        Event::TaskScheduled { attempt, parameters, credentials, .. }
+            if execution.awaits(*attempt) =>
+        {
             let state = execution.state_of(attempt.frame)?;
             let everstep_asl::model::Kind::Task(task) = &state.kind else { return None };
             Effect::ScheduleTask {

@@ -89,14 +89,27 @@ pub(crate) enum Phase {
     /// Entered, or to be run again: its work begins now.
     Running,
     Task(TaskPhase),
-    Retrying { due_ms: i64 },
-    Waiting { until_ms: i64 },
-    Parallel { results: Vec<Option<Payload>>, children: Vec<FrameId>, remaining: u32 },
+    Retrying {
+        due_ms: i64,
+    },
+    Waiting {
+        until_ms: i64,
+    },
+    Parallel {
+        results: Vec<Option<Payload>>,
+        children: Vec<FrameId>,
+        remaining: u32,
+    },
     Map(Box<MapPhase>),
-    MapRun { attempt: Attempt, inputs: Payload },
+    MapRun {
+        attempt: Attempt,
+        inputs: Payload,
+    },
     /// A failure that nothing took: the execution is failing.
     Failed,
-    Ended { output: Payload },
+    Ended {
+        output: Payload,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -270,8 +283,16 @@ impl Execution {
             Event::ParallelFailed { frame, .. } | Event::MapFailed { frame, .. } => {
                 self.stop_children(*frame);
             }
-            Event::MapStarted { frame, items, max_concurrency, tolerated_failures, distributed, .. } => {
-                let phase = MapPhase::new(items, *max_concurrency, *tolerated_failures, *distributed);
+            Event::MapStarted {
+                frame,
+                items,
+                max_concurrency,
+                tolerated_failures,
+                distributed,
+                ..
+            } => {
+                let phase =
+                    MapPhase::new(items, *max_concurrency, *tolerated_failures, *distributed);
                 self.discard_children(*frame);
                 self.change(*frame, |frame| frame.phase = Phase::Map(Box::new(phase)));
             }
@@ -323,7 +344,13 @@ impl Execution {
         }
     }
 
-    fn exit(&mut self, id: FrameId, output: &Payload, assigned: &[(Arc<str>, Payload)], next: Option<Position>) {
+    fn exit(
+        &mut self,
+        id: FrameId,
+        output: &Payload,
+        assigned: &[(Arc<str>, Payload)],
+        next: Option<Position>,
+    ) {
         self.discard_children(id);
         self.change(id, |frame| {
             for (name, value) in assigned {
@@ -357,7 +384,13 @@ impl Execution {
         }
     }
 
-    fn schedule(&mut self, attempt: Attempt, at_ms: i64, heartbeat: Option<u64>, deadline_ms: Option<i64>) {
+    fn schedule(
+        &mut self,
+        attempt: Attempt,
+        at_ms: i64,
+        heartbeat: Option<u64>,
+        deadline_ms: Option<i64>,
+    ) {
         self.attempts = self.attempts.max(attempt.number + 1);
         let heartbeat_due_ms = heartbeat.map(|seconds| later(at_ms, seconds));
         let phase = TaskPhase {
@@ -511,7 +544,14 @@ impl Execution {
         self.arm_deadline(at_ms);
         for frame in self.frames.iter_mut().flatten() {
             frame.retries.clear();
-            if matches!(frame.phase, Phase::Failed | Phase::Task(_) | Phase::Retrying { .. } | Phase::Waiting { .. } | Phase::MapRun { .. }) {
+            if matches!(
+                frame.phase,
+                Phase::Failed
+                    | Phase::Task(_)
+                    | Phase::Retrying { .. }
+                    | Phase::Waiting { .. }
+                    | Phase::MapRun { .. }
+            ) {
                 frame.phase = Phase::Running;
             }
         }
@@ -554,7 +594,12 @@ impl Frame {
 }
 
 impl MapPhase {
-    fn new(items: &Payload, max_concurrency: u32, tolerated_failures: u32, distributed: bool) -> Self {
+    fn new(
+        items: &Payload,
+        max_concurrency: u32,
+        tolerated_failures: u32,
+        distributed: bool,
+    ) -> Self {
         let length = items.as_array().map_or(0, Vec::len);
         Self {
             items: items.clone(),

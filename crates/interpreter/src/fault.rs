@@ -16,17 +16,32 @@ pub(crate) enum Fault {
     /// `InputPath`, `OutputPath`, a `…Path` setting.
     Path(EvalError),
     /// A payload template, or a field that takes the same expressions.
-    Template { error: TemplateError, input: String },
-    ResultPath { path: String, input: String },
+    Template {
+        error: TemplateError,
+        input: String,
+    },
+    ResultPath {
+        path: String,
+        input: String,
+    },
     NoChoiceMatched,
     /// Any other reason for `States.Runtime`.
     Runtime(String),
     /// A JSONata expression threw or has no value.
-    Jsonata { location: String, expression: String, error: EvalError },
+    Jsonata {
+        location: String,
+        expression: String,
+        error: EvalError,
+    },
     /// A JSONata value cannot be used where it stands.
-    Query { location: Option<String>, message: String },
+    Query {
+        location: Option<String>,
+        message: String,
+    },
     /// Something is larger than a payload may be; `what` is how the service calls it.
-    TooLarge { what: String },
+    TooLarge {
+        what: String,
+    },
 }
 
 /// A failure, and what the history says about it besides.
@@ -66,7 +81,8 @@ impl Fault {
             ),
             Self::NoChoiceMatched => (
                 dialect.runtime_error(RuntimeError::NoChoiceMatched),
-                "Failed to transition out of the state. The state does not point to a next state.".to_owned(),
+                "Failed to transition out of the state. The state does not point to a next state."
+                    .to_owned(),
             ),
             Self::Runtime(message) => (error_name::RUNTIME, message),
             Self::Jsonata { location, expression, error } => (
@@ -95,7 +111,11 @@ fn path_message(error: &EvalError) -> String {
     }
 }
 
-fn template_message(dialect: Dialect, error: &TemplateError, input: &str) -> (&'static str, String) {
+fn template_message(
+    dialect: Dialect,
+    error: &TemplateError,
+    input: &str,
+) -> (&'static str, String) {
     match &error.error {
         EvalError::Path { path, .. } => (
             dialect.runtime_error(RuntimeError::ParameterPath),
@@ -129,7 +149,12 @@ pub(crate) fn of_jsonata(field: &str, error: jsonata::TemplateError) -> Fault {
 }
 
 /// A JSONata value of the wrong type.
-pub(crate) fn unexpected_type(location: &str, expression: &str, expected: &str, value: &Value) -> Fault {
+pub(crate) fn unexpected_type(
+    location: &str,
+    expression: &str,
+    expected: &str,
+    value: &Value,
+) -> Fault {
     Fault::Query {
         location: Some(location.to_owned()),
         message: format!(

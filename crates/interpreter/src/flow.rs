@@ -40,10 +40,18 @@ pub(crate) enum More<'v> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(crate) fn new(execution: &'a Execution, frame: FrameId, entropy: &'a Entropy, extra: Extra<'_>) -> Self {
+    pub(crate) fn new(
+        execution: &'a Execution,
+        frame: FrameId,
+        entropy: &'a Entropy,
+        extra: Extra<'_>,
+    ) -> Self {
         let needed = execution.state_of(frame).is_some_and(|state| state.reads_context);
-        let context =
-            if needed { Cow::Owned(execution.context(frame, extra)) } else { Cow::Borrowed(&Value::Null) };
+        let context = if needed {
+            Cow::Owned(execution.context(frame, extra))
+        } else {
+            Cow::Borrowed(&Value::Null)
+        };
         Self { execution, frame, entropy, context }
     }
 
@@ -108,7 +116,11 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    pub(crate) fn template(&self, template: &template::Template, input: &Value) -> Result<Value, Fault> {
+    pub(crate) fn template(
+        &self,
+        template: &template::Template,
+        input: &Value,
+    ) -> Result<Value, Fault> {
         template
             .evaluate(&self.scope(input))
             .map_err(|error| Fault::Template { error, input: input.to_string() })
@@ -141,7 +153,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A payload in either language.
-    pub(crate) fn payload(&self, payload: &Template, field: &str, input: &Value) -> Result<Value, Fault> {
+    pub(crate) fn payload(
+        &self,
+        payload: &Template,
+        field: &str,
+        input: &Value,
+    ) -> Result<Value, Fault> {
         match payload {
             Template::JsonPath(template) => self.template(template, input),
             Template::Jsonata(template) => self.jsonata(template, field, input, More::Nothing),
@@ -150,7 +167,12 @@ impl<'a> Evaluation<'a> {
 
     /// What a state that did its work passes on: `ResultSelector → ResultPath → OutputPath`, or
     /// `Output`; and what it assigns.
-    pub(crate) fn finish(&self, state: &State, input: &Payload, result: Payload) -> Result<Finished, Fault> {
+    pub(crate) fn finish(
+        &self,
+        state: &State,
+        input: &Payload,
+        result: Payload,
+    ) -> Result<Finished, Fault> {
         match &state.flow {
             DataFlow::JsonPath(flow) => {
                 let result = match &flow.result_selector {
@@ -178,12 +200,17 @@ impl<'a> Evaluation<'a> {
         match &state.flow {
             DataFlow::JsonPath(flow) => {
                 let selected = self.select(&flow.input_path, input)?;
-                let assigned = self.assign(state.assign.as_ref(), &selected, input, More::Nothing)?;
+                let assigned =
+                    self.assign(state.assign.as_ref(), &selected, input, More::Nothing)?;
                 Ok(Finished { output: self.select(&flow.output_path, &selected)?, assigned })
             }
-            DataFlow::Jsonata(flow) => {
-                self.output_and_assign(flow.output.as_ref(), state.assign.as_ref(), input, More::Nothing, input)
-            }
+            DataFlow::Jsonata(flow) => self.output_and_assign(
+                flow.output.as_ref(),
+                state.assign.as_ref(),
+                input,
+                More::Nothing,
+                input,
+            ),
         }
     }
 
@@ -221,13 +248,21 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `ResultPath`.
-    pub(crate) fn place(&self, path: &ResultPath, input: &Payload, result: Payload) -> Result<Payload, Fault> {
+    pub(crate) fn place(
+        &self,
+        path: &ResultPath,
+        input: &Payload,
+        result: Payload,
+    ) -> Result<Payload, Fault> {
         match path {
             ResultPath::Replace => Ok(result),
             ResultPath::Discard => Ok(input.clone()),
             ResultPath::Insert(path) => {
                 let placed = path.insert(input.value().clone(), result.into_value());
-                let fault = |_| Fault::ResultPath { path: path.to_string(), input: input.value().to_string() };
+                let fault = |_| Fault::ResultPath {
+                    path: path.to_string(),
+                    input: input.value().to_string(),
+                };
                 placed.map(Payload::new).map_err(fault)
             }
         }

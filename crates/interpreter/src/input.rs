@@ -23,17 +23,40 @@ pub struct Occasion {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    Start { input: Payload },
-    TaskStarted { attempt: Attempt, worker: Option<Arc<str>> },
-    TaskSubmitted { attempt: Attempt, output: Payload },
-    TaskSucceeded { attempt: Attempt, output: Payload },
-    TaskFailed { attempt: Attempt, failure: Failure, stage: FailureStage },
+    Start {
+        input: Payload,
+    },
+    TaskStarted {
+        attempt: Attempt,
+        worker: Option<Arc<str>>,
+    },
+    TaskSubmitted {
+        attempt: Attempt,
+        output: Payload,
+    },
+    TaskSucceeded {
+        attempt: Attempt,
+        output: Payload,
+    },
+    TaskFailed {
+        attempt: Attempt,
+        failure: Failure,
+        stage: FailureStage,
+    },
     /// What became of the children of a distributed Map, in the order of their inputs.
-    MapRunFinished { attempt: Attempt, children: Vec<Result<Payload, Failure>> },
+    MapRunFinished {
+        attempt: Attempt,
+        children: Vec<Result<Payload, Failure>>,
+    },
     /// The dataset of a distributed Map could not be read or its results not written.
-    MapRunFailed { attempt: Attempt, failure: Failure },
+    MapRunFailed {
+        attempt: Attempt,
+        failure: Failure,
+    },
     /// Time has come for whatever is due.
     TimePassed,
-    Stop { failure: Failure },
+    Stop {
+        failure: Failure,
+    },
     Redrive,
 }

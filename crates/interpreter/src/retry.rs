@@ -28,8 +28,12 @@ impl Trouble {
         patterns.iter().any(|pattern| {
             error_name::matches(pattern, self.failure.name())
                 || self.alias.is_some_and(|alias| error_name::matches(pattern, alias))
-                || (self.oversized_result && dialect.catches_oversized_results() && pattern == error_name::ALL)
-                || (own_name && pattern == "States.BranchFailed" && self.failure.name() != error_name::RUNTIME)
+                || (self.oversized_result
+                    && dialect.catches_oversized_results()
+                    && pattern == error_name::ALL)
+                || (own_name
+                    && pattern == "States.BranchFailed"
+                    && self.failure.name() != error_name::RUNTIME)
         })
     }
 
@@ -52,7 +56,11 @@ impl Trouble {
         (so_far < retrier.max_attempts).then_some((index, retrier))
     }
 
-    pub(crate) fn catcher<'s>(&self, state: &'s State, dialect: Dialect) -> Option<(usize, &'s Catcher)> {
+    pub(crate) fn catcher<'s>(
+        &self,
+        state: &'s State,
+        dialect: Dialect,
+    ) -> Option<(usize, &'s Catcher)> {
         if self.fatal {
             return None;
         }

@@ -156,14 +156,7 @@ fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
         .map_err(|errors| {
             for error in errors {
                 let span = part(field, &error.pointer).map_or(field.node.span, |node| {
-                    let start = node.as_str().and_then(|text| {
-                        let inner = jsonata::delimited(text)?;
-                        text.find(inner)
-                    });
-                    let start = start.unwrap_or(0);
-                    field
-                        .cx
-                        .inside(node, error.error.span.start + start..error.error.span.end + start)
+                    field.cx.inside(node, error.error.span.clone())
                 });
                 let place = place_inside(field, &error.pointer).0;
                 field.cx.report(invalid_jsonata(span, place, &error.error));

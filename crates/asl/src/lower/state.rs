@@ -4,7 +4,7 @@ use super::names::{AllNames, Names};
 use super::reader::{At, Cx, Field, Fields, Misplaced};
 use super::{choice, fail, flow, machine, map, parallel, pass, task, wait};
 use crate::diagnostic::Diagnostic;
-use crate::document::Member;
+use crate::document::{Content, Member, Node};
 use crate::model::{DataFlow, Kind, Pass, QueryLanguage, State, Transition};
 use crate::rule::Rule;
 
@@ -42,6 +42,7 @@ pub(super) fn lower(
         span: member.value.span,
         comment: None,
         query_language: around.machine_language,
+        reads_context: reads_context(&member.value),
         flow: DataFlow::default(),
         assign: None,
         kind: Kind::Pass(Pass { result: None, transition: Transition::End }),
@@ -75,6 +76,25 @@ pub(super) fn lower(
     let language = reading.language;
     reading.fields.finish(|name| elsewhere(name, kind, language));
     state
+}
+
+/// Whether a text inside could name the context object: `$$`, `$states.context`, or all of `$states`.
+fn reads_context(node: &Node) -> bool {
+    match &node.content {
+        Content::String(text) => {
+            text.contains("$$")
+                || text.match_indices("$states").any(|(at, name)| {
+                    let rest = &text[at + name.len()..];
+                    ![".input", ".result", ".errorOutput"].iter().any(|part| rest.starts_with(part))
+                })
+        }
+        Content::Array(elements) => elements.iter().any(reads_context),
+        Content::Object(members) => members
+            .iter()
+            .filter(|member| !matches!(&*member.name, "States" | "Comment"))
+            .any(|member| reads_context(&member.value)),
+        _ => false,
+    }
 }
 
 fn state_type(fields: &Fields<'_, '_>) -> Option<&'static str> {

@@ -132,6 +132,8 @@ pub struct State {
     pub span: Span,
     pub comment: Option<String>,
     pub query_language: QueryLanguage,
+    /// Whether any of its expressions may read the context object: making one has a price.
+    pub reads_context: bool,
     pub flow: DataFlow,
     pub assign: Option<Assign>,
     pub kind: Kind,

@@ -90,10 +90,8 @@ impl<'t> Parser<'t> {
             return Err(not_a_call(name, from, self));
         }
         Function::find(name).ok_or_else(|| {
-            let error = SyntaxError::invalid(
-                format!("unknown intrinsic function `{name}`"),
-                from..self.at,
-            );
+            let error =
+                SyntaxError::invalid(format!("unknown intrinsic function `{name}`"), from..self.at);
             match Function::nearest(name) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
                 None => error.with_hint(format!("there are {}", Function::names())),
@@ -140,9 +138,9 @@ impl<'t> Parser<'t> {
         match self.peek() {
             Some(b'$') => self.path().map(Argument::Path),
             Some(b'-' | b'0'..=b'9') => self.number().map(Argument::Value),
-            Some(b'"') => Err(self
-                .invalid("strings stand in single quotes")
-                .with_hint("write 'text'")),
+            Some(b'"') => {
+                Err(self.invalid("strings stand in single quotes").with_hint("write 'text'"))
+            }
             Some(byte) if byte.is_ascii_alphabetic() => self.word(depth),
             _ => Err(self
                 .invalid("expected an argument")
@@ -167,10 +165,7 @@ impl<'t> Parser<'t> {
         let from = self.at;
         let part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let rest = self.rest().as_bytes();
-        self.at += rest
-            .iter()
-            .position(|byte| !part(byte))
-            .unwrap_or(rest.len());
+        self.at += rest.iter().position(|byte| !part(byte)).unwrap_or(rest.len());
         let span = from..self.at;
         serde_json::from_str(&self.text[span.clone()])
             .map_err(|_| SyntaxError::invalid("not a number", span))
@@ -228,10 +223,7 @@ impl<'t> Parser<'t> {
                 character => text.push(character),
             }
         }
-        Err(SyntaxError::invalid(
-            "a string that does not end",
-            from..from + 1,
-        ))
+        Err(SyntaxError::invalid("a string that does not end", from..from + 1))
     }
 }
 

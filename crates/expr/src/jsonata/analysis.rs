@@ -244,10 +244,8 @@ fn check_regex(pattern: &str, flags: &str) -> Result<(), String> {
     let built = jsonata_core::functions::string::build_regex(pattern, flags);
     built.map_err(|error| error.to_string())?;
     // Classes of Unicode are large, but as fast as any other, so they are not counted.
-    let size = RegexBuilder::new(pattern)
-        .unicode(false)
-        .size_limit(limits::REGEX_BYTES_MAX)
-        .build();
+    let size =
+        RegexBuilder::new(pattern).unicode(false).size_limit(limits::REGEX_BYTES_MAX).build();
     match size {
         Err(regex::Error::CompiledTooBig(_)) => {
             Err("it repeats too much, and searches would take too long".to_owned())

@@ -21,10 +21,7 @@ fn to_engine_at(value: &Value, depth_left: usize) -> Result<JValue, EvalError> {
             let depth_left = deeper(depth_left)?;
             let flat = !items.iter().any(Value::is_array);
             let items = with_stack(|| {
-                items
-                    .iter()
-                    .map(|item| to_engine_at(item, depth_left))
-                    .collect::<Result<_, _>>()
+                items.iter().map(|item| to_engine_at(item, depth_left)).collect::<Result<_, _>>()
             })?;
             JValue::Array(JArray::new_flat(items, flat))
         }
@@ -46,11 +43,8 @@ fn deeper(depth_left: usize) -> Result<usize, EvalError> {
 
 /// The engine's value as JSON; `None` is undefined.
 pub(super) fn from_engine(value: &JValue) -> Result<Option<Value>, EvalError> {
-    Output {
-        values_left: limits::RESULT_VALUES_MAX,
-        bytes_left: limits::ALLOCATED_BYTES_MAX,
-    }
-    .convert(value, limits::DATA_DEPTH_MAX)
+    Output { values_left: limits::RESULT_VALUES_MAX, bytes_left: limits::ALLOCATED_BYTES_MAX }
+        .convert(value, limits::DATA_DEPTH_MAX)
 }
 
 /// What may still be written. Parts that the engine shares are written out
@@ -171,10 +165,7 @@ mod tests {
         check(&json!(1.0), &json!(1));
         check(&json!(-0.0), &json!(0));
         check(&json!(1e300), &json!(1e300));
-        check(
-            &json!(9_007_199_254_740_993_i64),
-            &json!(9_007_199_254_740_992_i64),
-        );
+        check(&json!(9_007_199_254_740_993_i64), &json!(9_007_199_254_740_992_i64));
     }
 
     fn nested(depth: usize) -> Value {
@@ -183,10 +174,7 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        check(
-            &nested(limits::DATA_DEPTH_MAX),
-            &nested(limits::DATA_DEPTH_MAX),
-        );
+        check(&nested(limits::DATA_DEPTH_MAX), &nested(limits::DATA_DEPTH_MAX));
         let mut deep = nested(10_000);
         assert_eq!(to_engine(&deep).unwrap_err(), limits::data_depth());
         // A document that deep can only be dropped level by level.

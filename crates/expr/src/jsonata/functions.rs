@@ -200,9 +200,7 @@ fn to_millis(now_ms: i64, args: &[JValue]) -> HostFnResult {
 fn components(picture: &str) -> String {
     let literal = picture.replace("[[", "");
     let parts = literal.split('[').skip(1);
-    parts
-        .filter_map(|part| part.trim_start().chars().next())
-        .collect()
+    parts.filter_map(|part| part.trim_start().chars().next()).collect()
 }
 
 fn random(entropy: &Entropy, args: &[JValue]) -> HostFnResult {

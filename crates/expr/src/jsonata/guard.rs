@@ -125,11 +125,7 @@ pub(super) fn engine_call(
         context.bind(parameter.clone(), arg);
         parameters.push(AstNode::Variable(parameter));
     }
-    let call = AstNode::Function {
-        name: name.to_owned(),
-        args: parameters,
-        is_builtin: true,
-    };
+    let call = AstNode::Function { name: name.to_owned(), args: parameters, is_builtin: true };
     Evaluator::with_options(context, options()).evaluate(&call, data)
 }
 
@@ -160,13 +156,7 @@ const fn guarded(
     [arity, arity_max, required]: [usize; 3],
     charge: fn(&Ledger, &[JValue]) -> Result<(), EvaluatorError>,
 ) -> Guarded {
-    Guarded {
-        name,
-        arity,
-        arity_max,
-        required,
-        charge,
-    }
+    Guarded { name, arity, arity_max, required, charge }
 }
 
 const GUARDED: [Guarded; 20] = [
@@ -243,9 +233,7 @@ pub(super) fn register(
     let own = || Rc::clone(ledger);
     let (charged, concatenated, ranged, checked) = (own(), own(), own(), own());
     evaluator.register_fn(CHARGE, move |args: &[JValue]| charge(&charged, args))?;
-    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| {
-        concatenate(&concatenated, args)
-    })?;
+    evaluator.register_fn(CONCATENATE, move |args: &[JValue]| concatenate(&concatenated, args))?;
     evaluator.register_fn(RANGE, move |args: &[JValue]| range(&ranged, args))?;
     evaluator.register_fn(CHECK, move |args: &[JValue]| check(&checked, args))?;
     for guarded in names.iter().filter_map(|name| find(name)) {
@@ -262,11 +250,7 @@ pub(super) fn register(
 }
 
 fn call_guarded(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostFnResult {
-    let args = if args.len() > guarded.arity_max {
-        &args[..guarded.arity]
-    } else {
-        args
-    };
+    let args = if args.len() > guarded.arity_max { &args[..guarded.arity] } else { args };
     (guarded.charge)(ledger, args)?;
     match (guarded.name, args) {
         ("distinct", [JValue::Array(items)]) => return Ok(linear::distinct(items)),
@@ -407,9 +391,7 @@ fn charge_searched(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorErro
 fn states_about(pattern: &str) -> usize {
     let repetitions = pattern.split('{').skip(1).filter_map(|repetition| {
         let (counts, _) = repetition.split_once('}')?;
-        counts
-            .rsplit(',')
-            .find_map(|count| count.trim().parse::<usize>().ok())
+        counts.rsplit(',').find_map(|count| count.trim().parse::<usize>().ok())
     });
     let states = repetitions.fold(pattern.len(), usize::saturating_mul);
     states.min(limits::REGEX_BYTES_MAX / 48)
@@ -432,10 +414,8 @@ fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
         return Ok(());
     };
     let parts = items.iter().filter_map(JValue::as_str);
-    let bytes = parts.fold(0_usize, |sum, part| {
-        sum.saturating_add(part.len())
-            .saturating_add(separator.len())
-    });
+    let bytes = parts
+        .fold(0_usize, |sum, part| sum.saturating_add(part.len()).saturating_add(separator.len()));
     ledger.charge_string(bytes)
 }
 

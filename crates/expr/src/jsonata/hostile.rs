@@ -73,95 +73,35 @@ fn recursion() {
         ("($f := function() { 1 + $f() }; $f())", Outcome::Depth),
         ("($f := function() { [$f()] }; $f())", Outcome::Depth),
         ("($f := function() { {'a': $f()} }; $f())", Outcome::Depth),
-        (
-            "($f := function($x) { $map([1, 2], $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($a, $b) { $reduce([1, 2, 3], $f) }; $f(1, 2))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $filter([1, 2], $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $sort([2, 1], $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $each({'a': 1}, $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $sift({'a': 1}, $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $single([1], $f) }; $f(1))",
-            Outcome::Depth,
-        ),
-        (
-            "($f := function($x) { $replace('a', /a/, $f) }; $f(1))",
-            Outcome::Depth,
-        ),
+        ("($f := function($x) { $map([1, 2], $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($a, $b) { $reduce([1, 2, 3], $f) }; $f(1, 2))", Outcome::Depth),
+        ("($f := function($x) { $filter([1, 2], $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($x) { $sort([2, 1], $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($x) { $each({'a': 1}, $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($x) { $sift({'a': 1}, $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($x) { $single([1], $f) }; $f(1))", Outcome::Depth),
+        ("($f := function($x) { $replace('a', /a/, $f) }; $f(1))", Outcome::Depth),
         ("($f := function() { $v.($f()) }; $f())", Outcome::Depth),
         ("($f := function() { $v[$f()] }; $f())", Outcome::Depth),
         ("($f := function($x) { $x ~> $f }; $f(1))", Outcome::Depth),
-        (
-            "(function($f) { $f($f) })(function($f) { $f($f) & 'a' })",
-            Outcome::Depth,
-        ),
+        ("(function($f) { $f($f) })(function($f) { $f($f) & 'a' })", Outcome::Depth),
     ]);
 }
 
 #[test]
 fn nesting() {
-    for (open, close) in [
-        ("(", ")"),
-        ("[", "]"),
-        ("{'a':", "}"),
-        ("$f(", ")"),
-        ("-", ""),
-    ] {
+    for (open, close) in [("(", ")"), ("[", "]"), ("{'a':", "}"), ("$f(", ")"), ("-", "")] {
         let text = format!("{}1{}", open.repeat(20_000), close.repeat(20_000));
         check(text, Outcome::Syntax);
         // As deep as the parser goes, or nearly.
         let text = format!("{}1{}", open.repeat(300), close.repeat(300));
-        let expected = if open == "$f(" {
-            Outcome::Thrown
-        } else {
-            Outcome::Value
-        };
+        let expected = if open == "$f(" { Outcome::Thrown } else { Outcome::Value };
         check(text, expected);
     }
-    for open in [
-        "(",
-        "[",
-        "{",
-        "`",
-        "'",
-        "/",
-        "/*",
-        "|",
-        "function(",
-        "~>",
-        "?",
-        "λ",
-        "\\",
-    ] {
+    for open in ["(", "[", "{", "`", "'", "/", "/*", "|", "function(", "~>", "?", "λ", "\\"] {
         check(open.repeat(20_000), Outcome::Syntax);
     }
-    for chain in [
-        "1 + ",
-        "'a' & ",
-        "$v.",
-        "1 = ",
-        "$v ~> ",
-        "true and ",
-        "true ? ",
-        "$a := ",
-    ] {
+    for chain in ["1 + ", "'a' & ", "$v.", "1 = ", "$v ~> ", "true and ", "true ? ", "$a := "] {
         check(format!("{}1", chain.repeat(20_000)), Outcome::Syntax);
     }
     check(format!("1{}", "[0]".repeat(20_000)), Outcome::Syntax);
@@ -177,55 +117,25 @@ fn sequences() {
         ("[1..873783]", Outcome::Memory),
         ("[1..10000000]", Outcome::Memory),
         ("[-1e300..1e300]", Outcome::Memory),
-        (
-            "[-9223372036854775808..9223372036854775807]",
-            Outcome::Memory,
-        ),
+        ("[-9223372036854775808..9223372036854775807]", Outcome::Memory),
         ("[0..9223372036854775807]", Outcome::Memory),
         ("$range(0, 1e300, 1)", Outcome::Memory),
         ("$range(0, 1, 1e-300)", Outcome::Memory),
         ("$count($range(1, 2, 1e300))", Outcome::Value),
-        (
-            "$map([1..800000], function() { [1..800000] })",
-            Outcome::Stopped,
-        ),
+        ("$map([1..800000], function() { [1..800000] })", Outcome::Stopped),
         ("[1..1000].[[1..800000]]", Outcome::Stopped),
         ("[1..1000].[1..1000].[1..1000]", Outcome::Value),
         ("[1..800000].$states", Outcome::Stopped),
         ("[1..800000].($states)", Outcome::Stopped),
-        (
-            "$map([1..800000], function() { $states })",
-            Outcome::Stopped,
-        ),
-        (
-            "$reduce([1..40], function($a, $b) { [$a, $a] }, [1])",
-            Outcome::Memory,
-        ),
-        (
-            "$reduce([1..40], function($a, $b) { $append($a, $a) }, [1])",
-            Outcome::Memory,
-        ),
+        ("$map([1..800000], function() { $states })", Outcome::Stopped),
+        ("$reduce([1..40], function($a, $b) { [$a, $a] }, [1])", Outcome::Memory),
+        ("$reduce([1..40], function($a, $b) { $append($a, $a) }, [1])", Outcome::Memory),
         ("$reduce([1..400000], $append)", Outcome::Stopped),
-        (
-            "$reduce([1..60], function($a, $b) { {'l': $a, 'r': $a} }, 1)",
-            Outcome::Stopped,
-        ),
-        (
-            "$string($reduce([1..60], function($a, $b) { {'l': $a, 'r': $a} }, 1))",
-            Outcome::Stopped,
-        ),
-        (
-            "$reduce([1..60], function($a, $b) { [[$a], [$a]] }, 1) = 1",
-            Outcome::Stopped,
-        ),
-        (
-            "$reduce([1..2000], function($a, $b) { {'a': $a} }, 1)",
-            Outcome::Memory,
-        ),
-        (
-            "$map([1..800000], function() { $reverse([1..1000]) })",
-            Outcome::Stopped,
-        ),
+        ("$reduce([1..60], function($a, $b) { {'l': $a, 'r': $a} }, 1)", Outcome::Stopped),
+        ("$string($reduce([1..60], function($a, $b) { {'l': $a, 'r': $a} }, 1))", Outcome::Stopped),
+        ("$reduce([1..60], function($a, $b) { [[$a], [$a]] }, 1) = 1", Outcome::Stopped),
+        ("$reduce([1..2000], function($a, $b) { {'a': $a} }, 1)", Outcome::Memory),
+        ("$map([1..800000], function() { $reverse([1..1000]) })", Outcome::Stopped),
         ("$shuffle([1..873782])[0] > 0", Outcome::Value),
         ("$count($distinct([1..200000]))", Outcome::Value),
         ("$count($keys([1..9999].{$string($): 1}))", Outcome::Value),
@@ -245,67 +155,28 @@ fn strings() {
         ("($p := $pad; $p('a', 2e9))", Outcome::Memory),
         ("(($pad := 1); $pad('a', 2e9))", Outcome::Memory),
         ("$length($pad('a', 2.5e5))", Outcome::Value),
-        (
-            "$reduce([1..60], function($a, $b) { $a & $a }, 'ab')",
-            Outcome::Memory,
-        ),
-        (
-            "$reduce([1..60], function($a, $b) { $join([$a, $a]) }, 'ab')",
-            Outcome::Memory,
-        ),
-        (
-            "$reduce([1..60], function($a, $b) { $replace($a, 'a', 'aa') }, 'a')",
-            Outcome::Memory,
-        ),
-        (
-            "$reduce([1..60], function($a, $b) { $replace($a, /a/, '$0$0') }, 'a')",
-            Outcome::Memory,
-        ),
+        ("$reduce([1..60], function($a, $b) { $a & $a }, 'ab')", Outcome::Memory),
+        ("$reduce([1..60], function($a, $b) { $join([$a, $a]) }, 'ab')", Outcome::Memory),
+        ("$reduce([1..60], function($a, $b) { $replace($a, 'a', 'aa') }, 'a')", Outcome::Memory),
+        ("$reduce([1..60], function($a, $b) { $replace($a, /a/, '$0$0') }, 'a')", Outcome::Memory),
         (
             "$reduce([1..60], function($a, $b) { $replace($a, /a/, function() { 'aa' }) }, 'a')",
             Outcome::Stopped,
         ),
-        (
-            "$reduce([1..60], function($a, $b) { $encodeUrlComponent($a) }, '%')",
-            Outcome::Value,
-        ),
-        (
-            "$reduce([1..99], function($a, $b) { $base64encode($a) }, 'a')",
-            Outcome::Memory,
-        ),
-        (
-            "$reduce([1..60], function($a, $b) { $string([$a]) }, '\"')",
-            Outcome::Memory,
-        ),
-        (
-            "$join($map([1..800000], function() { 'a' }), $pad('', 2e5))",
-            Outcome::Memory,
-        ),
-        (
-            "$map([1..800000], function() { $pad('', 2e5) })",
-            Outcome::Stopped,
-        ),
+        ("$reduce([1..60], function($a, $b) { $encodeUrlComponent($a) }, '%')", Outcome::Value),
+        ("$reduce([1..99], function($a, $b) { $base64encode($a) }, 'a')", Outcome::Memory),
+        ("$reduce([1..60], function($a, $b) { $string([$a]) }, '\"')", Outcome::Memory),
+        ("$join($map([1..800000], function() { 'a' }), $pad('', 2e5))", Outcome::Memory),
+        ("$map([1..800000], function() { $pad('', 2e5) })", Outcome::Stopped),
         ("$split($pad('', 2.5e5), '')", Outcome::Value),
-        (
-            "$map([1..9], function() { $match($pad('', 2e5), / /) })",
-            Outcome::Memory,
-        ),
-        (
-            "$contains($pad('', 1e5, 'a') & '!', /(a+)+$/)",
-            Outcome::Value,
-        ),
+        ("$map([1..9], function() { $match($pad('', 2e5), / /) })", Outcome::Memory),
+        ("$contains($pad('', 1e5, 'a') & '!', /(a+)+$/)", Outcome::Value),
         ("$match('aaa', /(a{1000}){1000}/)", Outcome::Syntax),
-        (
-            "$match('aaa', /((((a{99}){99}){99}){99}){99}/)",
-            Outcome::Syntax,
-        ),
+        ("$match('aaa', /((((a{99}){99}){99}){99}){99}/)", Outcome::Syntax),
         ("$match('ab', /a(?=b)/)", Outcome::Syntax),
         ("$match('aa', /(a)\\1/)", Outcome::Syntax),
         ("$match('aa', /[ab]*a([ab]{90}){90}c/)", Outcome::Syntax),
-        (
-            "$contains($pad('', 2e5, 'ab'), /[ab]*a[ab]{900}c/)",
-            Outcome::Value,
-        ),
+        ("$contains($pad('', 2e5, 'ab'), /[ab]*a[ab]{900}c/)", Outcome::Value),
         (
             "$map([1..99], function() { $contains($pad('', 2e5, 'ab'), /[ab]*a[ab]{900}c/) })",
             Outcome::Memory,
@@ -338,14 +209,8 @@ fn strings() {
         ("$encodeUrl('\\ud800')", Outcome::Syntax),
         ("$decodeUrl('%ff%')", Outcome::Thrown),
         ("$base64decode('****')", Outcome::Value),
-        (
-            "$parse($join($map([1..5000], function() { '[' })))",
-            Outcome::Thrown,
-        ),
-        (
-            "$number($join($map([1..5000], function() { '9' })))",
-            Outcome::Thrown,
-        ),
+        ("$parse($join($map([1..5000], function() { '[' })))", Outcome::Thrown),
+        ("$number($join($map([1..5000], function() { '9' })))", Outcome::Thrown),
         ("$string($power)", Outcome::Value),
         ("$sort([3, 'a'])", Outcome::Thrown),
         ("$sort([1..1000], function() { true })[0]", Outcome::Value),
@@ -387,10 +252,7 @@ fn deep_data() {
         }
     };
     let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
-    thread
-        .expect("a thread starts")
-        .join()
-        .expect("as expected");
+    thread.expect("a thread starts").join().expect("as expected");
 }
 
 #[test]

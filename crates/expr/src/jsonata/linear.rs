@@ -17,11 +17,7 @@ pub(super) fn distinct(items: &JArray) -> JValue {
         seen.insert(key)
     };
     let left = items.iter().filter(is_new).cloned().collect();
-    if items.sequence {
-        JValue::sequence(left)
-    } else {
-        JValue::array(left)
-    }
+    if items.sequence { JValue::sequence(left) } else { JValue::array(left) }
 }
 
 /// The names of the fields of all objects in an array, each once.

@@ -27,7 +27,7 @@ mod tokens;
 use std::sync::Arc;
 
 use parse::{Compiled, Dialect, compile};
-pub use session::Session;
+pub use session::{Session, States};
 pub use template::{Template, TemplateError, TemplateSyntaxError};
 
 use crate::SyntaxError;

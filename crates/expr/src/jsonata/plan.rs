@@ -34,6 +34,10 @@ pub(super) enum Planned<'a> {
     Unclear,
 }
 
+/// Finds where a path starts: its root by name, and perhaps by its first field.
+pub(super) type Roots<'a, 'r> =
+    dyn Fn(&str, &'a [String]) -> Option<(&'a Value, &'a [String])> + 'r;
+
 pub(super) fn plan(node: &AstNode) -> Option<Plan> {
     match node {
         AstNode::String(text) => Some(Plan::Literal(json!(text))),
@@ -88,12 +92,12 @@ fn is_plain(step: &PathStep) -> bool {
 }
 
 impl Plan {
-    /// `roots` gives the value of `$states` or of a variable.
-    pub(super) fn evaluate<'a>(&'a self, roots: &dyn Fn(&str) -> Option<&'a Value>) -> Planned<'a> {
+    /// `roots` gives the value of a variable, or of a field of `$states`, and the fields left to go.
+    pub(super) fn evaluate<'a>(&'a self, roots: &Roots<'a, '_>) -> Planned<'a> {
         match self {
             Self::Literal(value) => Planned::Value(Cow::Borrowed(value)),
-            Self::Path { root, fields } => match roots(root) {
-                Some(root) => select(root, fields),
+            Self::Path { root, fields } => match roots(root, fields) {
+                Some((root, fields)) => select(root, fields),
                 // It may be the name of a function.
                 None => Planned::Unclear,
             },

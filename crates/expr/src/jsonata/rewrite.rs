@@ -10,11 +10,7 @@ use super::guard;
 
 /// Rewrites `node`; `names` are the free names in it.
 pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
-    let mut rewrite = Rewrite {
-        names,
-        bound: Vec::new(),
-        repeats: repeats(&node),
-    };
+    let mut rewrite = Rewrite { names, bound: Vec::new(), repeats: repeats(&node) };
     let mut node = node;
     rewrite.node(&mut node);
     with_stand_ins(node, names)
@@ -40,13 +36,10 @@ fn stand_in(name: &str) -> Option<AstNode> {
 }
 
 fn checked_function(name: &str, parameters: usize) -> AstNode {
-    let parameters: Vec<String> = (0..parameters)
-        .map(|index| format!("everstep {index}"))
-        .collect();
-    let variables: Vec<AstNode> = parameters
-        .iter()
-        .map(|name| AstNode::Variable(name.clone()))
-        .collect();
+    let parameters: Vec<String> =
+        (0..parameters).map(|index| format!("everstep {index}")).collect();
+    let variables: Vec<AstNode> =
+        parameters.iter().map(|name| AstNode::Variable(name.clone())).collect();
     let context = AstNode::Variable(String::new());
     let mut checked = vec![AstNode::String(name.to_owned()), context];
     checked.extend(variables.iter().cloned());
@@ -62,12 +55,7 @@ fn checked_function(name: &str, parameters: usize) -> AstNode {
         then_branch: Box::new(call(&guard::original(name), passed)),
         else_branch: None,
     };
-    AstNode::Lambda {
-        params: parameters,
-        body: Box::new(body),
-        signature: None,
-        thunk: false,
-    }
+    AstNode::Lambda { params: parameters, body: Box::new(body), signature: None, thunk: false }
 }
 
 /// A function whose results are paid for; anything else as it is.
@@ -94,11 +82,7 @@ fn charged_function(function: &AstNode) -> AstNode {
 }
 
 fn call(name: &str, args: Vec<AstNode>) -> AstNode {
-    AstNode::Function {
-        name: name.to_owned(),
-        args,
-        is_builtin: true,
-    }
+    AstNode::Function { name: name.to_owned(), args, is_builtin: true }
 }
 
 /// More concatenations than this copy the first part too often.
@@ -131,10 +115,7 @@ fn repeats(node: &AstNode) -> bool {
 
 /// Whether a step of a path does more than to select.
 fn builds(node: &AstNode) -> bool {
-    !matches!(
-        node,
-        AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_)
-    )
+    !matches!(node, AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_))
 }
 
 fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
@@ -169,11 +150,7 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
                 into(value);
             });
         }
-        AstNode::Conditional {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
+        AstNode::Conditional { condition, then_branch, else_branch } => {
             into(condition);
             into(then_branch);
             else_branch.iter().for_each(|branch| into(branch));
@@ -183,11 +160,7 @@ fn for_each_child<'a>(node: &'a AstNode, into: &mut dyn FnMut(&'a AstNode)) {
             into(input);
             terms.iter().for_each(|(term, _)| into(term));
         }
-        AstNode::Transform {
-            location,
-            update,
-            delete,
-        } => {
+        AstNode::Transform { location, update, delete } => {
             into(location);
             into(update);
             delete.iter().for_each(|delete| into(delete));
@@ -246,11 +219,7 @@ impl Rewrite<'_> {
                 self.node(input);
                 self.pairs(pattern);
             }
-            AstNode::Conditional {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
+            AstNode::Conditional { condition, then_branch, else_branch } => {
                 self.node(condition);
                 self.node(then_branch);
                 else_branch.iter_mut().for_each(|branch| self.node(branch));
@@ -260,11 +229,7 @@ impl Rewrite<'_> {
                 self.node(input);
                 terms.iter_mut().for_each(|(term, _)| self.node(term));
             }
-            AstNode::Transform {
-                location,
-                update,
-                delete,
-            } => {
+            AstNode::Transform { location, update, delete } => {
                 self.node(location);
                 self.node(update);
                 delete.iter_mut().for_each(|delete| self.node(delete));
@@ -364,15 +329,9 @@ fn charge_step(node: &mut AstNode) {
 /// they pay for themselves, and would no longer be tail calls.
 fn charge_tail(body: &mut AstNode) {
     match body {
-        AstNode::Conditional {
-            then_branch,
-            else_branch,
-            ..
-        } => with_stack(|| {
+        AstNode::Conditional { then_branch, else_branch, .. } => with_stack(|| {
             charge_tail(then_branch);
-            else_branch
-                .iter_mut()
-                .for_each(|branch| charge_tail(branch));
+            else_branch.iter_mut().for_each(|branch| charge_tail(branch));
         }),
         AstNode::Block(nodes) => {
             with_stack(|| nodes.iter_mut().last().into_iter().for_each(charge_tail));
@@ -384,9 +343,7 @@ fn charge_tail(body: &mut AstNode) {
 }
 
 fn selects_from_variable(steps: &[PathStep]) -> bool {
-    steps
-        .iter()
-        .all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
+    steps.iter().all(|step| !step.is_tuple && step.focus.is_none() && step.index_var.is_none())
         && matches!(steps.first().map(|step| &step.node), Some(AstNode::Variable(name)) if !name.is_empty())
 }
 

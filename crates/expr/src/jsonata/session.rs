@@ -20,10 +20,43 @@ use crate::{Entropy, EvalError, Variables};
 /// The data of one state, converted once for all the expressions of that state, and only
 /// as far as they read it.
 pub struct Session<'a> {
-    states: &'a Value,
+    states: States<'a>,
     variables: &'a dyn Variables,
     entropy: &'a Entropy,
     converted: RefCell<Converted>,
+}
+
+/// The value of `$states`, in parts, so that nobody need put them together.
+#[derive(Debug, Clone, Copy)]
+pub struct States<'a> {
+    pub input: &'a Value,
+    pub context: &'a Value,
+    pub result: Option<&'a Value>,
+    pub error_output: Option<&'a Value>,
+}
+
+impl<'a> States<'a> {
+    fn fields(self) -> impl Iterator<Item = (&'static str, &'a Value)> {
+        let always = [("input", self.input), ("context", self.context)];
+        let result = self.result.map(|value| ("result", value));
+        let error_output = self.error_output.map(|value| ("errorOutput", value));
+        always.into_iter().chain(result).chain(error_output)
+    }
+
+    fn get(self, name: &str) -> Option<&'a Value> {
+        self.fields().find(|(field, _)| *field == name).map(|(_, value)| value)
+    }
+}
+
+impl<'a> From<&'a Value> for States<'a> {
+    fn from(states: &'a Value) -> Self {
+        Self {
+            input: &states["input"],
+            context: &states["context"],
+            result: states.get("result"),
+            error_output: states.get("errorOutput"),
+        }
+    }
 }
 
 /// What the engine has been given so far.
@@ -34,35 +67,36 @@ struct Converted {
 }
 
 impl<'a> Session<'a> {
-    /// `states` is the value of `$states`: an object with `input`, `context` and perhaps
-    /// `result` or `errorOutput`.
     #[must_use]
-    pub fn new(states: &'a Value, variables: &'a dyn Variables, entropy: &'a Entropy) -> Self {
-        Self {
-            states,
-            variables,
-            entropy,
-            converted: RefCell::default(),
-        }
+    pub fn new(
+        states: impl Into<States<'a>>,
+        variables: &'a dyn Variables,
+        entropy: &'a Entropy,
+    ) -> Self {
+        Self { states: states.into(), variables, entropy, converted: RefCell::default() }
     }
 
     /// The value; `EvalError::Undefined` if there is none.
     pub fn evaluate(&self, expression: &Expression) -> Result<Value, EvalError> {
         let planned = expression.compiled().plan.as_ref();
-        match planned.map_or(Planned::Unclear, |plan| {
-            plan.evaluate(&|name| self.root(name))
-        }) {
+        match planned
+            .map_or(Planned::Unclear, |plan| plan.evaluate(&|name, fields| self.root(name, fields)))
+        {
             Planned::Value(value) => Ok(value.into_owned()),
             Planned::Undefined => Err(EvalError::Undefined),
             Planned::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
         }
     }
 
-    fn root(&self, name: &str) -> Option<&'a Value> {
-        match name {
-            "states" => Some(self.states),
-            name => self.variables.get(name),
+    fn root<'f>(&self, name: &str, fields: &'f [String]) -> Option<(&'f Value, &'f [String])>
+    where
+        'a: 'f,
+    {
+        if name != "states" {
+            return Some((self.variables.get(name)?, fields));
         }
+        let (first, rest) = fields.split_first()?;
+        Some((self.states.get(first)?, rest))
     }
 
     /// Evaluates in the engine, with `input` as the context at the top level.
@@ -111,15 +145,13 @@ impl<'a> Session<'a> {
 
     /// `$states`, with no more fields than are read.
     fn states(&self, analysis: &Analysis) -> Result<JValue, EvalError> {
-        let Value::Object(fields) = self.states else {
-            return convert::to_engine(self.states);
+        let is_read = |name: &str| {
+            analysis.states_whole || analysis.states_fields.iter().any(|field| field == name)
         };
-        let is_read =
-            |name: &String| analysis.states_whole || analysis.states_fields.contains(name);
         let converted = &mut self.converted.borrow_mut().states;
-        let read = fields.iter().filter(|(name, _)| is_read(name));
+        let read = self.states.fields().filter(|(name, _)| is_read(name));
         Ok(JValue::object(
-            read.map(|(name, value)| Ok((name.clone(), once(converted, name, value)?)))
+            read.map(|(name, value)| Ok((name.to_owned(), once(converted, name, value)?)))
                 .collect::<Result<_, EvalError>>()?,
         ))
     }
@@ -150,9 +182,7 @@ fn once(
 /// The engine's error, in our terms.
 fn failure(error: &EvaluatorError) -> EvalError {
     let message = error.message();
-    let message = message
-        .strip_prefix("Signature validation failed: ")
-        .unwrap_or(message);
+    let message = message.strip_prefix("Signature validation failed: ").unwrap_or(message);
     let (code, message) = match error_code_prefix(message) {
         Some(code) => (Some(code), message[code.len() + 1..].trim_start()),
         None => (None, message),

@@ -31,11 +31,7 @@ pub(super) fn evaluate<'d>(
     document: &'d Value,
     root: &dyn fmt::Display,
 ) -> Result<Cow<'d, Value>, Failure> {
-    let frame = Frame {
-        document,
-        root,
-        work: Cell::new(WORK_MAX),
-    };
+    let frame = Frame { document, root, work: Cell::new(WORK_MAX) };
     frame.value(steps, document)
 }
 
@@ -54,9 +50,7 @@ impl Frame<'_> {
                 self.work.set(left);
                 Ok(())
             }
-            None => Err(Failure::Limit(format!(
-                "the path visits more than {WORK_MAX} nodes"
-            ))),
+            None => Err(Failure::Limit(format!("the path visits more than {WORK_MAX} nodes"))),
         }
     }
 
@@ -84,14 +78,12 @@ impl Frame<'_> {
     /// How many nodes an indefinite path finds in the document.
     pub(super) fn count(&self, steps: &Steps) -> Result<Option<usize>, Failure> {
         let found = self.find(steps, self.document)?;
-        Ok(
-            match (steps.is_definite(), found.first().map(Cow::as_ref)) {
-                (false, _) => Some(found.len()),
-                (true, Some(Value::Array(items))) => Some(items.len()),
-                (true, Some(Value::Object(fields))) => Some(fields.len()),
-                (true, _) => None,
-            },
-        )
+        Ok(match (steps.is_definite(), found.first().map(Cow::as_ref)) {
+            (false, _) => Some(found.len()),
+            (true, Some(Value::Array(items))) => Some(items.len()),
+            (true, Some(Value::Object(fields))) => Some(fields.len()),
+            (true, _) => None,
+        })
     }
 
     fn find<'d>(&self, steps: &Steps, start: &'d Value) -> Result<Found<'d>, Failure> {
@@ -223,15 +215,9 @@ impl Walk<'_> {
         found: &mut Found<'d>,
     ) -> Result<(), Failure> {
         let Value::Object(fields) = node else {
-            return if definite {
-                Err(self.not_an_object(at, node))
-            } else {
-                Ok(())
-            };
+            return if definite { Err(self.not_an_object(at, node)) } else { Ok(()) };
         };
-        let present = names
-            .iter()
-            .filter_map(|name| fields.get_key_value(&**name));
+        let present = names.iter().filter_map(|name| fields.get_key_value(&**name));
         if !self.is_last(at) {
             for (_, value) in present {
                 self.go(at + 1, value, false, found)?;
@@ -317,12 +303,12 @@ impl Walk<'_> {
 
     fn each<'d>(&self, at: usize, node: &'d Value, found: &mut Found<'d>) -> Result<(), Failure> {
         match node {
-            Value::Array(items) => items
-                .iter()
-                .try_for_each(|item| self.go(at, item, false, found)),
-            Value::Object(fields) => fields
-                .values()
-                .try_for_each(|value| self.go(at, value, false, found)),
+            Value::Array(items) => {
+                items.iter().try_for_each(|item| self.go(at, item, false, found))
+            }
+            Value::Object(fields) => {
+                fields.values().try_for_each(|value| self.go(at, value, false, found))
+            }
             _ => Ok(()),
         }
     }

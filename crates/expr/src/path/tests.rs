@@ -43,16 +43,8 @@ fn check_reason(path: &str, expected: &str) {
 
 fn check_refused(path: &str, kind: SyntaxErrorKind, message: &str) {
     let error = Path::parse(path).expect_err(path);
-    assert_eq!(
-        (error.kind, error.message.as_str()),
-        (kind, message),
-        "{path}"
-    );
-    assert!(
-        path.get(error.span.clone()).is_some(),
-        "{path}: {:?}",
-        error.span
-    );
+    assert_eq!((error.kind, error.message.as_str()), (kind, message), "{path}");
+    assert!(path.get(error.span.clone()).is_some(), "{path}: {:?}", error.span);
 }
 
 #[test]
@@ -84,16 +76,11 @@ fn roots_are_input_context_and_variables() {
     check("$$.c", json!(1));
     check("$v.a[1]", json!(2));
     check("$v", json!({"a": [1, 2]}));
-    assert_eq!(
-        Path::parse("$v.a").unwrap().root(),
-        &Root::Variable("v".into())
-    );
+    assert_eq!(Path::parse("$v.a").unwrap().root(), &Root::Variable("v".into()));
     assert!(Path::parse("$").unwrap().is_identity());
     assert!(!Path::parse("$$").unwrap().is_identity());
     let mut names = Vec::new();
-    Path::parse("$v.a")
-        .unwrap()
-        .variables(&mut |name| names.push(name.to_owned()));
+    Path::parse("$v.a").unwrap().variables(&mut |name| names.push(name.to_owned()));
     assert_eq!(names, ["v"]);
 }
 
@@ -170,14 +157,8 @@ fn filters_know_lists_and_patterns() {
 
 #[test]
 fn filters_join_conditions() {
-    check(
-        "$.items[?(@.x > 0 && @.n == 'two' || @.t)].n",
-        json!(["two", "x"]),
-    );
-    check(
-        "$.items[?(@.x > 0 && (@.n == 'two' || @.t))].n",
-        json!(["two"]),
-    );
+    check("$.items[?(@.x > 0 && @.n == 'two' || @.t)].n", json!(["two", "x"]));
+    check("$.items[?(@.x > 0 && (@.n == 'two' || @.t))].n", json!(["two"]));
     check("$.items[?(!@.n)]", json!([{"x": null}]));
     check("$.items[?(!(@.x > 1))].n", json!(["one", "x"]));
     check("$.a[?(@.b)].c.x", json!([1]));
@@ -216,38 +197,14 @@ fn what_cannot_be_known_is_refused_by_name() {
         "`\\u` needs four hexadecimal digits, or two such pairs that form one character",
     );
     check_refused("$.a[?(@.x and 1)]", Invalid, "unknown operator `and`");
-    check_refused(
-        "$.a[?(@.x == 1 and @.y)]",
-        Invalid,
-        "expected `&&`, `||` or `)`",
-    );
+    check_refused("$.a[?(@.x == 1 and @.y)]", Invalid, "expected `&&`, `||` or `)`");
     check_refused("$.a[0:4:2]", Unsupported, "a slice has no step");
     check_refused("$.a.b().c", Unsupported, "unknown function `b()`");
-    check_refused(
-        "$.a.first().c",
-        Unsupported,
-        "a function must be the last step",
-    );
-    check_refused(
-        "$..[0].c",
-        Unsupported,
-        "nothing can follow `..` and an index",
-    );
-    check_refused(
-        "$[?(@.x type 'a')]",
-        Unsupported,
-        "the operator `type` is not supported",
-    );
-    check_refused(
-        "$[?(@..x)]",
-        Unsupported,
-        "whether an indefinite path exists cannot be asked",
-    );
-    check_refused(
-        "$[?(!@.x == 1)]",
-        Unsupported,
-        "`!` stands before a path or a parenthesis only",
-    );
+    check_refused("$.a.first().c", Unsupported, "a function must be the last step");
+    check_refused("$..[0].c", Unsupported, "nothing can follow `..` and an index");
+    check_refused("$[?(@.x type 'a')]", Unsupported, "the operator `type` is not supported");
+    check_refused("$[?(@..x)]", Unsupported, "whether an indefinite path exists cannot be asked");
+    check_refused("$[?(!@.x == 1)]", Unsupported, "`!` stands before a path or a parenthesis only");
 }
 
 #[test]
@@ -296,18 +253,11 @@ fn borrowed_where_it_stands_in_the_data() {
         variables: &NoVariables,
         entropy: &Entropy::new(0, 0),
     };
-    for (path, borrowed) in [
-        ("$", true),
-        ("$.a.b[0]", true),
-        ("$.a.b.first()", true),
-        ("$..x", false),
-    ] {
+    for (path, borrowed) in
+        [("$", true), ("$.a.b[0]", true), ("$.a.b.first()", true), ("$..x", false)]
+    {
         let value = Path::parse(path).unwrap().evaluate(&scope).unwrap();
-        assert_eq!(
-            matches!(value, std::borrow::Cow::Borrowed(_)),
-            borrowed,
-            "{path}"
-        );
+        assert_eq!(matches!(value, std::borrow::Cow::Borrowed(_)), borrowed, "{path}");
     }
 }
 
@@ -326,10 +276,7 @@ mod reference {
         assert_eq!(fields("$.foo.\\.bar"), json!({"foo": {".bar": 1}}));
         let odd = json!({"foo@bar": {"baz[[": {"?pretty": 1}}});
         assert_eq!(fields("$.foo\\@bar.baz\\[\\[.\\?pretty"), odd);
-        assert_eq!(
-            fields("$.&\\\\.\\uD800\\uDF46"),
-            json!({"&\\": {"\u{10346}": 1}})
-        );
+        assert_eq!(fields("$.&\\\\.\\uD800\\uDF46"), json!({"&\\": {"\u{10346}": 1}}));
         assert_eq!(fields("$['store']['book']"), json!({"store": {"book": 1}}));
         for path in [
             "$.ledgers.branch[0].pending.count",
@@ -373,30 +320,20 @@ mod reference {
     }
 
     fn check_insert(path: &str, target: Value, expected: Option<Value>) {
-        let inserted = ReferencePath::parse(path)
-            .unwrap()
-            .insert(target, json!("new"));
+        let inserted = ReferencePath::parse(path).unwrap().insert(target, json!("new"));
         assert_eq!(inserted.ok(), expected, "{path}");
     }
 
     #[test]
     fn insertion_makes_fields_but_no_items() {
         check_insert("$", json!({"a": 1}), Some(json!("new")));
-        check_insert(
-            "$.a",
-            json!({"a": 1, "b": 2}),
-            Some(json!({"a": "new", "b": 2})),
-        );
+        check_insert("$.a", json!({"a": 1, "b": 2}), Some(json!({"a": "new", "b": 2})));
         check_insert(
             "$.a.b.c",
             json!({"a": {"x": 1}}),
             Some(json!({"a": {"x": 1, "b": {"c": "new"}}})),
         );
-        check_insert(
-            "$.a[1].x",
-            json!({"a": [1, {}]}),
-            Some(json!({"a": [1, {"x": "new"}]})),
-        );
+        check_insert("$.a[1].x", json!({"a": [1, {}]}), Some(json!({"a": [1, {"x": "new"}]})));
         check_insert("$[0]", json!([1, 2]), Some(json!(["new", 2])));
         check_insert("$.a[2]", json!({"a": [1, 2]}), None);
         check_insert("$.a[-1]", json!({"a": [1, 2]}), None);

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use everstep_asl::model::{
-    Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, QueryLanguage, Relation, State, TypeTest,
+    Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, QueryLanguage, Relation, State,
+    TypeTest,
 };
 use everstep_expr::timestamp;
 use everstep_history::{FrameId, Payload};
@@ -14,7 +15,12 @@ use crate::decide::Decider;
 use crate::fault::{Fault, unexpected_type};
 use crate::flow::{Evaluation, Finished, More};
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, choice: &Choice) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    choice: &Choice,
+) -> Result<(), Fault> {
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;

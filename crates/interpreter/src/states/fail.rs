@@ -13,7 +13,12 @@ use crate::fault::{Fault, unexpected_type};
 use crate::flow::Evaluation;
 use crate::retry::Trouble;
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, _state: &State, fail: &Fail) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    _state: &State,
+    fail: &Fail,
+) -> Result<(), Fault> {
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let failure = Failure {
@@ -35,10 +40,11 @@ fn text(
         None => Ok(None),
         Some(Text::Literal(text)) => Ok(Some(Arc::from(text.as_str()))),
         Some(Text::Expression(expression)) => {
-            let value = expression.evaluate(&evaluation.scope(input)).map_err(|error| Fault::Template {
-                error: TemplateError { field: path_field.to_owned(), error },
-                input: input.to_string(),
-            })?;
+            let value =
+                expression.evaluate(&evaluation.scope(input)).map_err(|error| Fault::Template {
+                    error: TemplateError { field: path_field.to_owned(), error },
+                    input: input.to_string(),
+                })?;
             match &*value {
                 Value::String(text) => Ok(Some(Arc::from(text.as_str()))),
                 other => Err(Fault::Runtime(format!(

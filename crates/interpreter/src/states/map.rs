@@ -12,18 +12,28 @@ use crate::fault::{Fault, unexpected_type};
 use crate::flow::{Evaluation, More};
 use crate::retry::Trouble;
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    map: &Map,
+) -> Result<(), Fault> {
     if map.item_reader.is_some() {
-        return Err(Fault::Runtime("ItemReader is not supported yet: give the items by ItemsPath".to_owned()));
+        return Err(Fault::Runtime(
+            "ItemReader is not supported yet: give the items by ItemsPath".to_owned(),
+        ));
     }
     if map.result_writer.is_some() {
-        return Err(Fault::Runtime("ResultWriter is not supported yet: the results are the state's output".to_owned()));
+        return Err(Fault::Runtime(
+            "ResultWriter is not supported yet: the results are the state's output".to_owned(),
+        ));
     }
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;
     let max_concurrency =
-        settings::count(&evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", &selected)?.unwrap_or(0);
+        settings::count(&evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", &selected)?
+            .unwrap_or(0);
     let tolerated = tolerated(&evaluation, map, &selected)?;
     let items = items(&evaluation, state, map, &selected)?;
     let length = items.as_array().map_or(0, Vec::len);
@@ -51,8 +61,14 @@ struct Tolerated {
 impl Tolerated {
     /// The lower of the two limits that are set.
     fn failures(&self, length: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "at most the number of items")]
-        let by_percentage = self.percentage.map(|percentage| (length as f64 * percentage / 100.0).floor() as u64);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "at most the number of items"
+        )]
+        let by_percentage =
+            self.percentage.map(|percentage| (length as f64 * percentage / 100.0).floor() as u64);
         let failures = match (self.count, by_percentage) {
             (Some(count), Some(other)) => count.min(other),
             (count, other) => count.or(other).unwrap_or(0),
@@ -65,11 +81,20 @@ fn tolerated(evaluation: &Evaluation<'_>, map: &Map, input: &Value) -> Result<To
     let count = map.tolerated_failure_count.as_ref();
     Ok(Tolerated {
         count: settings::count(evaluation, count, "ToleratedFailureCount", input)?,
-        percentage: settings::percentage(evaluation, map.tolerated_failure_percentage.as_ref(), input)?,
+        percentage: settings::percentage(
+            evaluation,
+            map.tolerated_failure_percentage.as_ref(),
+            input,
+        )?,
     })
 }
 
-fn items(evaluation: &Evaluation<'_>, state: &State, map: &Map, selected: &Payload) -> Result<Payload, Fault> {
+fn items(
+    evaluation: &Evaluation<'_>,
+    state: &State,
+    map: &Map,
+    selected: &Payload,
+) -> Result<Payload, Fault> {
     let found = match &map.items {
         Items::Whole => selected.clone(),
         Items::Path(path) => {
@@ -93,7 +118,9 @@ fn items(evaluation: &Evaluation<'_>, state: &State, map: &Map, selected: &Paylo
             location: None,
             message: format!("Map state input must be an array but was: {}", found.value()),
         },
-        (Items::Path(path), _) => Fault::Runtime(format!("Reference path \"{path}\" must point to array.")),
+        (Items::Path(path), _) => {
+            Fault::Runtime(format!("Reference path \"{path}\" must point to array."))
+        }
         _ => Fault::Runtime("Reference path \"$\" must point to array.".to_owned()),
     })
 }
@@ -111,7 +138,14 @@ fn item_input(
     evaluation_of(Extra { item: Some((index, item)), task: None }).map(Payload::new)
 }
 
-fn select(decider: &Decider<'_>, id: FrameId, state: &State, map: &Map, index: usize, item: &Value) -> Result<Payload, Fault> {
+fn select(
+    decider: &Decider<'_>,
+    id: FrameId,
+    state: &State,
+    map: &Map,
+    index: usize,
+    item: &Value,
+) -> Result<Payload, Fault> {
     let input = decider.input(id);
     let evaluate = |extra: Extra<'_>| {
         let evaluation = decider.evaluation(id, extra);
@@ -139,7 +173,8 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     let unlimited = decider.execution.program.limits.inline_concurrency;
     loop {
         let Some(progress) = phase(decider, id) else { return Ok(()) };
-        let limit = if progress.max_concurrency == 0 { unlimited } else { progress.max_concurrency };
+        let limit =
+            if progress.max_concurrency == 0 { unlimited } else { progress.max_concurrency };
         let index = progress.next as usize;
         if index >= progress.results.len() {
             if progress.running.is_empty() {
@@ -173,9 +208,16 @@ fn finish(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map) -> R
     pass_on(decider, id, state, map, Value::Array(outputs.unwrap_or_default()))
 }
 
-fn pass_on(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map, result: Value) -> Result<(), Fault> {
+fn pass_on(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    map: &Map,
+    result: Value,
+) -> Result<(), Fault> {
     let input = decider.input(id);
-    let finished = decider.evaluation(id, Extra::default()).finish(state, &input, Payload::new(result))?;
+    let finished =
+        decider.evaluation(id, Extra::default()).finish(state, &input, Payload::new(result))?;
     decider.exit(id, finished, &map.transition)?;
     decider.wake(id);
     Ok(())
@@ -190,7 +232,12 @@ pub(crate) fn iteration_ended(decider: &mut Decider<'_>, child: FrameId, id: Fra
 }
 
 /// An iteration has failed: tolerated, or the Map fails with it.
-pub(crate) fn iteration_failed(decider: &mut Decider<'_>, child: FrameId, id: FrameId, trouble: Trouble) {
+pub(crate) fn iteration_failed(
+    decider: &mut Decider<'_>,
+    child: FrameId,
+    id: FrameId,
+    trouble: Trouble,
+) {
     let at_ms = decider.now_ms;
     decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
     let Some(progress) = phase(decider, id) else { return };
@@ -200,7 +247,11 @@ pub(crate) fn iteration_failed(decider: &mut Decider<'_>, child: FrameId, id: Fr
         }
         return;
     }
-    let trouble = if sets_tolerance(decider, id) && !trouble.fatal { Trouble::new(exceeded()) } else { trouble };
+    let trouble = if sets_tolerance(decider, id) && !trouble.fatal {
+        Trouble::new(exceeded())
+    } else {
+        trouble
+    };
     decider.fail(id, trouble);
 }
 
@@ -224,7 +275,9 @@ fn exceeded() -> Failure {
 fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fault> {
     let Some((machine, position)) = decider.place(id) else { return Ok(()) };
     let state = &machine.states[position as usize];
-    let Some(items) = phase(decider, id).map(|progress| progress.items.clone()) else { return Ok(()) };
+    let Some(items) = phase(decider, id).map(|progress| progress.items.clone()) else {
+        return Ok(());
+    };
     let mut inputs = Vec::new();
     for (index, item) in items.as_array().into_iter().flatten().enumerate() {
         inputs.push(select(decider, id, state, map, index, item)?.into_value());
@@ -241,13 +294,20 @@ fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fa
 }
 
 /// `ItemBatcher`: groups of at most so many items and bytes.
-fn batched(decider: &Decider<'_>, id: FrameId, state: &State, map: &Map, inputs: Vec<Value>) -> Result<Vec<Value>, Fault> {
+fn batched(
+    decider: &Decider<'_>,
+    id: FrameId,
+    state: &State,
+    map: &Map,
+    inputs: Vec<Value>,
+) -> Result<Vec<Value>, Fault> {
     let Some(batcher) = &map.item_batcher else { return Ok(inputs) };
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &decider.input(id))?;
     let limit = |operand, field| settings::count(&evaluation, operand, field, &selected);
     let items_max = limit(batcher.max_items.as_ref(), "MaxItemsPerBatch")?.filter(|max| *max > 0);
-    let bytes_max = limit(batcher.max_input_bytes.as_ref(), "MaxInputBytesPerBatch")?.filter(|max| *max > 0);
+    let bytes_max =
+        limit(batcher.max_input_bytes.as_ref(), "MaxInputBytesPerBatch")?.filter(|max| *max > 0);
     let batch_input = match &batcher.batch_input {
         Some(payload) => Some(evaluation.payload(payload, "ItemBatcher/BatchInput", &selected)?),
         None => None,
@@ -275,13 +335,19 @@ fn batched(decider: &Decider<'_>, id: FrameId, state: &State, map: &Map, inputs:
 }
 
 /// All children of a distributed Map are done.
-pub(crate) fn run_finished(decider: &mut Decider<'_>, id: FrameId, children: Vec<Result<Payload, Failure>>) {
+pub(crate) fn run_finished(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    children: Vec<Result<Payload, Failure>>,
+) {
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return };
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
-    let tolerated = evaluation.selected_input(state, &input).and_then(|selected| tolerated(&evaluation, map, &selected));
+    let tolerated = evaluation
+        .selected_input(state, &input)
+        .and_then(|selected| tolerated(&evaluation, map, &selected));
     let failures = children.iter().filter(|child| child.is_err()).count();
     let limit = tolerated.map_or(0, |tolerated| tolerated.failures(children.len()));
     if failures as u64 > u64::from(limit) {
@@ -289,7 +355,11 @@ pub(crate) fn run_finished(decider: &mut Decider<'_>, id: FrameId, children: Vec
     }
     let outputs: Vec<Value> = children.into_iter().flatten().map(Payload::into_value).collect();
     let output = Payload::new(Value::Array(outputs));
-    decider.emit(Event::MapRunSucceeded { frame: id, at_ms: decider.now_ms, output: output.clone() });
+    decider.emit(Event::MapRunSucceeded {
+        frame: id,
+        at_ms: decider.now_ms,
+        output: output.clone(),
+    });
     decider.emit(Event::MapSucceeded { frame: id, at_ms: decider.now_ms });
     if let Err(fault) = pass_on(decider, id, state, map, output.into_value()) {
         decider.fault(id, fault);
@@ -297,6 +367,10 @@ pub(crate) fn run_finished(decider: &mut Decider<'_>, id: FrameId, children: Vec
 }
 
 pub(crate) fn run_failed(decider: &mut Decider<'_>, id: FrameId, failure: Failure) {
-    decider.emit(Event::MapRunFailed { frame: id, at_ms: decider.now_ms, failure: failure.clone() });
+    decider.emit(Event::MapRunFailed {
+        frame: id,
+        at_ms: decider.now_ms,
+        failure: failure.clone(),
+    });
     decider.fail(id, Trouble::new(failure));
 }

@@ -16,14 +16,21 @@ pub(crate) fn run(
     parallel: &Parallel,
 ) -> Result<(), Fault> {
     // Run again by a redrive: what has not ended goes on.
-    if matches!(decider.execution.frame(id).map(|frame| &frame.phase), Some(Phase::Parallel { .. })) {
+    if matches!(decider.execution.frame(id).map(|frame| &frame.phase), Some(Phase::Parallel { .. }))
+    {
         return Ok(());
     }
     let input = decider.input(id);
     let input = decider.evaluation(id, Extra::default()).effective_input(state, &input)?;
     let first = decider.execution.next_frame();
     let branches = u32::try_from(parallel.branches.len()).unwrap_or(u32::MAX);
-    decider.emit(Event::ParallelStarted { frame: id, at_ms: decider.now_ms, first, branches, input });
+    decider.emit(Event::ParallelStarted {
+        frame: id,
+        at_ms: decider.now_ms,
+        first,
+        branches,
+        input,
+    });
     if !decider.is_full() {
         (first.0..first.0 + branches).for_each(|child| decider.wake(FrameId(child)));
     }
@@ -37,7 +44,8 @@ pub(crate) fn branch_ended(decider: &mut Decider<'_>, id: FrameId) {
     else {
         return;
     };
-    let outputs: Vec<Value> = results.iter().flatten().map(|output| output.value().clone()).collect();
+    let outputs: Vec<Value> =
+        results.iter().flatten().map(|output| output.value().clone()).collect();
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Parallel(parallel) = &state.kind else { return };

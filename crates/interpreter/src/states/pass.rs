@@ -7,7 +7,12 @@ use crate::context::Extra;
 use crate::decide::Decider;
 use crate::fault::Fault;
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, pass: &Pass) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    pass: &Pass,
+) -> Result<(), Fault> {
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let finished = match &state.flow {

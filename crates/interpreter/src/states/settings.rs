@@ -16,10 +16,9 @@ pub(crate) fn seconds(
     let Some(operand) = operand else { return Ok(None) };
     let value = evaluation.operand(operand, field, input, |value, place| {
         let found = integer(value, place)?;
-        u64::try_from(found)
-            .ok()
-            .filter(|seconds| *seconds > 0)
-            .ok_or_else(|| Fault::Runtime(format!("{field} must be a positive integer but was: {value}")))
+        u64::try_from(found).ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
+            Fault::Runtime(format!("{field} must be a positive integer but was: {value}"))
+        })
     })?;
     Ok(Some(value))
 }
@@ -83,6 +82,8 @@ fn not_a_number(place: Place<'_>, kind: &str, json_type: &str, value: &Value) ->
                 "The {field}Path field refers to value \"{text}\" which is not a valid {kind}: {path}"
             ))
         }
-        Place::Jsonata { field, expression } => unexpected_type(field, expression, json_type, value),
+        Place::Jsonata { field, expression } => {
+            unexpected_type(field, expression, json_type, value)
+        }
     }
 }

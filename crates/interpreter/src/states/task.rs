@@ -11,7 +11,12 @@ use crate::execution::later;
 use crate::fault::Fault;
 use crate::retry::Trouble;
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, task: &Task) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    task: &Task,
+) -> Result<(), Fault> {
     let input = decider.input(id);
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
     let evaluation = decider.evaluation(id, Extra { task: Some(attempt), ..Extra::default() });
@@ -21,7 +26,9 @@ pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, task: &
     let heartbeat_seconds = setting(task.heartbeat.as_ref(), "HeartbeatSeconds")?;
     let parameters = evaluation.effective_input(state, &input)?;
     let credentials = match &task.credentials {
-        Some(credentials) => Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?)),
+        Some(credentials) => {
+            Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?))
+        }
         None => None,
     };
     if parameters.size() > decider.execution.program.limits.payload_bytes {

@@ -14,12 +14,19 @@ use crate::flow::{Evaluation, Place};
 /// "Wait state delay is too long": the service's limit.
 const SECONDS_MAX: f64 = 99_999_999.0;
 
-pub(crate) fn run(decider: &mut Decider<'_>, id: FrameId, state: &State, wait: &Wait) -> Result<(), Fault> {
+pub(crate) fn run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    state: &State,
+    wait: &Wait,
+) -> Result<(), Fault> {
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;
     let until_ms = match &wait.until {
-        WaitUntil::Seconds(operand) => later(decider.now_ms, seconds(&evaluation, operand, &selected)?),
+        WaitUntil::Seconds(operand) => {
+            later(decider.now_ms, seconds(&evaluation, operand, &selected)?)
+        }
         WaitUntil::Timestamp(operand) => moment(&evaluation, operand, &selected)?,
     };
     let too_long = until_ms.saturating_sub(decider.now_ms) as f64 > SECONDS_MAX * 1000.0;
@@ -48,7 +55,11 @@ fn leave(decider: &mut Decider<'_>, id: FrameId) -> Result<(), Fault> {
     decider.exit(id, finished, &wait.transition)
 }
 
-fn seconds(evaluation: &Evaluation<'_>, operand: &Operand<u64>, input: &Value) -> Result<u64, Fault> {
+fn seconds(
+    evaluation: &Evaluation<'_>,
+    operand: &Operand<u64>,
+    input: &Value,
+) -> Result<u64, Fault> {
     if let Operand::Path(path) = operand {
         let Ok(value) = path.evaluate(&evaluation.scope(input)) else {
             return Err(Fault::Runtime(format!(
@@ -66,8 +77,13 @@ fn seconds(evaluation: &Evaluation<'_>, operand: &Operand<u64>, input: &Value) -
         };
     }
     evaluation.operand(operand, "Seconds", input, |value, place| match value.as_f64() {
-        Some(seconds) if seconds >= 0.0 && seconds.fract() == 0.0 => {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        Some(seconds) if seconds >= 0.0 && seconds.fract() == 0.0 =>
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked above"
+            )]
             Ok(seconds as u64)
         }
         _ => Err(wrong(place, "number", value)),
