@@ -1,0 +1,249 @@
+//! Pairs the events of two histories.
+//!
+//! Where branches can interleave, ids and order are not fixed, only what follows what: two
+//! histories agree if their trees by `previousEventId` agree. Where the recorder zeroed the ids
+//! inside Parallel states, only those outside can be placed and the rest is a heap of events.
+
+use serde_json::Value;
+
+use super::events::{Event, previous};
+use super::values::{Difference, Matcher};
+
+/// Branches as alike as to need more attempts than this do not occur in recordings.
+const ATTEMPTS_MAX: usize = 1_000_000;
+/// The start of the types of the events that the recorder lost.
+const LOST: &str = "ParallelState";
+
+/// How the events of a recording find theirs in a replay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pairing {
+    /// One after the other, ids included.
+    Order,
+    /// By what they follow.
+    Chains,
+    /// By id where there is one, anywhere else where there is none; some were lost.
+    Heap,
+}
+
+impl Pairing {
+    pub(super) fn of(expected: &Value) -> Self {
+        if expected["historyNormalised"] == true {
+            Self::Heap
+        } else if interleaves(&expected["history"]) {
+            Self::Chains
+        } else {
+            Self::Order
+        }
+    }
+}
+
+/// Whether a Map has several iterations in this history or a Parallel several branches.
+fn interleaves(history: &Value) -> bool {
+    let events: Vec<&Value> = history.as_array().into_iter().flatten().collect();
+    let following = |id: &Value, kind: &str| {
+        let follows = |event: &&&Value| event["previousEventId"] == *id;
+        events
+            .iter()
+            .filter(follows)
+            .filter(|event| kind.is_empty() || event["type"] == kind)
+            .count()
+    };
+    events.iter().any(|event| match event["type"].as_str() {
+        Some("ParallelStateStarted") => following(&event["id"], "") > 1,
+        Some("MapStateStarted") => {
+            event["mapStateStartedEventDetails"]["length"].as_u64() > Some(1)
+                && following(&event["id"], "MapIterationStarted") > 0
+        }
+        _ => false,
+    })
+}
+
+pub(super) fn compare(
+    pairing: Pairing,
+    expected: &[Event],
+    found: &[Event],
+    matcher: &mut Matcher<'_>,
+) -> Result<(), String> {
+    if pairing == Pairing::Order {
+        for (index, event) in expected.iter().enumerate() {
+            let other = found.get(index).ok_or_else(|| missing(event, found.len()))?;
+            let ids = in_order((expected, index), (found, index));
+            ids.and_then(|()| event.compare(other, matcher)).map_err(|d| describe(event, &d))?;
+        }
+    } else {
+        numbered(found)?;
+        Search { pairing, expected, found, attempts: 0 }.run(matcher)?;
+    }
+    surplus(pairing, expected, found)
+}
+
+fn in_order(expected: (&[Event], usize), found: (&[Event], usize)) -> Result<(), Difference> {
+    let [wanted, id] = [expected, found].map(|(events, index)| events[index].id);
+    if wanted != id {
+        return Err(Difference::new(wanted, id).below("id"));
+    }
+    let [wanted, id] = [expected, found].map(|(events, index)| previous(events, index));
+    if wanted != id {
+        return Err(Difference::new(wanted, id).below("previousEventId"));
+    }
+    Ok(())
+}
+
+/// Ids count from 1 without gaps, and no event follows a later one.
+fn numbered(found: &[Event]) -> Result<(), String> {
+    for (event, id) in found.iter().zip(1..) {
+        if event.id != id {
+            let difference = Difference::new(id, event.id).below("id");
+            return Err(describe(event, &difference));
+        }
+        if event.previous >= id {
+            let wanted = format!("less than {id}");
+            let difference = Difference::new(wanted, event.previous).below("previousEventId");
+            return Err(describe(event, &difference));
+        }
+    }
+    Ok(())
+}
+
+/// What is left when each recorded event has found its own.
+fn surplus(pairing: Pairing, expected: &[Event], found: &[Event]) -> Result<(), String> {
+    let last = match pairing {
+        Pairing::Heap => expected.last().map_or(0, |event| event.id),
+        Pairing::Order | Pairing::Chains => expected.len() as u64,
+    };
+    let count = found.len() as u64;
+    if count == last {
+        Ok(())
+    } else {
+        Err(format!("history: expected {last} events, found {count}"))
+    }
+}
+
+fn describe(event: &Event, difference: &Difference) -> String {
+    let place = match event.id {
+        0 => "an event inside Parallel".to_owned(),
+        id => format!("event {id}"),
+    };
+    format!("{place} {}, {difference}", event.kind())
+}
+
+fn missing(event: &Event, count: usize) -> String {
+    describe(event, &Difference::new(event.kind(), format_args!("only {count} events")))
+}
+
+struct Search<'e> {
+    pairing: Pairing,
+    expected: &'e [Event],
+    found: &'e [Event],
+    attempts: usize,
+}
+
+/// A recorded event's place in the search: what it was paired with, what was bound before.
+struct Choice {
+    index: usize,
+    bindings: super::placeholders::Bindings,
+}
+
+impl Search<'_> {
+    /// Depth first, without recursion: histories can be long.
+    fn run(&mut self, matcher: &mut Matcher<'_>) -> Result<(), String> {
+        let mut chosen: Vec<Choice> = Vec::new();
+        let mut from = 0;
+        // The difference that was met furthest into the history tells most.
+        let mut furthest: Option<(usize, String)> = None;
+        while chosen.len() < self.expected.len() {
+            let at = chosen.len();
+            let bindings = matcher.bindings.clone();
+            match self.next(&chosen, from, matcher) {
+                Ok(index) => {
+                    chosen.push(Choice { index, bindings });
+                    from = 0;
+                }
+                Err(difference) => {
+                    if furthest.as_ref().is_none_or(|(depth, _)| at > *depth) {
+                        furthest = Some((at, difference));
+                    }
+                    match chosen.pop() {
+                        Some(choice) if self.attempts < ATTEMPTS_MAX => {
+                            matcher.bindings = choice.bindings;
+                            from = choice.index + 1;
+                        }
+                        _ => return Err(furthest.map(|(_, d)| d).unwrap_or_default()),
+                    }
+                }
+            }
+        }
+        self.lost(&chosen)
+    }
+
+    /// The first event from `from` on that can be the one after those chosen.
+    fn next(
+        &mut self,
+        chosen: &[Choice],
+        from: usize,
+        matcher: &mut Matcher<'_>,
+    ) -> Result<usize, String> {
+        let event = &self.expected[chosen.len()];
+        let mut nearest: Option<Difference> = None;
+        for index in from..self.found.len() {
+            if !self.may_pair(chosen, index) {
+                continue;
+            }
+            self.attempts += 1;
+            let before = matcher.bindings.clone();
+            let Err(difference) = event.compare(&self.found[index], matcher) else {
+                return Ok(index);
+            };
+            matcher.bindings = before;
+            let same_kind = self.found[index].kind() == event.kind();
+            if nearest.is_none() || same_kind {
+                nearest = Some(difference);
+            }
+        }
+        Err(match nearest {
+            Some(difference) => describe(event, &difference),
+            None => describe(event, &Difference::new(event.kind(), "no event in its place")),
+        })
+    }
+
+    fn may_pair(&self, chosen: &[Choice], index: usize) -> bool {
+        if chosen.iter().any(|choice| choice.index == index) {
+            return false;
+        }
+        let at = chosen.len();
+        let (event, other) = (&self.expected[at], &self.found[index]);
+        match self.pairing {
+            Pairing::Order => at == index,
+            Pairing::Chains => {
+                let pair = match previous(self.expected, at) {
+                    0 => 0,
+                    id => self.paired(chosen, id),
+                };
+                pair == previous(self.found, index)
+            }
+            Pairing::Heap if event.id != 0 => {
+                event.id == other.id && event.previous == other.previous
+            }
+            Pairing::Heap => self.expected.iter().all(|outside| outside.id != other.id),
+        }
+    }
+
+    /// The id of what the recorded event `id` was paired with.
+    fn paired(&self, chosen: &[Choice], id: u64) -> u64 {
+        let position = self.expected.iter().position(|event| event.id == id);
+        let choice = position.and_then(|position| chosen.get(position));
+        choice.map_or(u64::MAX, |choice| self.found[choice.index].id)
+    }
+
+    /// What the recording does not have can only be what the recorder lost.
+    fn lost(&self, chosen: &[Choice]) -> Result<(), String> {
+        if self.pairing != Pairing::Heap {
+            return Ok(());
+        }
+        let left = (0..self.found.len()).filter(|i| chosen.iter().all(|c| c.index != *i));
+        match left.map(|index| &self.found[index]).find(|event| !event.kind().starts_with(LOST)) {
+            Some(event) => Err(describe(event, &Difference::new("no such event", event.kind()))),
+            None => Ok(()),
+        }
+    }
+}
