@@ -155,7 +155,9 @@ impl Liar<'_, '_> {
             });
             let Some(id) = event["id"].as_u64().filter(|id| *id > 0) else { continue };
             self.tell(&format!("another id of {index}"), set("id", json!(id + 1)));
-            for previous in (0..=id).filter(|previous| !self.may_follow(index, *previous)) {
+            let lies: Vec<u64> =
+                (0..=id).filter(|previous| !self.may_follow(index, *previous)).collect();
+            for previous in lies {
                 let what = format!("{index} following {previous}");
                 self.tell(&what, set("previousEventId", json!(previous)));
             }

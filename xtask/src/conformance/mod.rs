@@ -4,6 +4,7 @@
 mod chains;
 mod compare;
 mod events;
+mod execution;
 mod lies;
 mod placeholders;
 mod self_check;
@@ -89,7 +90,8 @@ pub(crate) fn run(directory: &Path, only: Option<&str>, verbose: bool) -> Result
 
 type Check = fn(&Value) -> Outcome;
 
-const KINDS: &[(&str, Check)] = &[("validation", validation::check)];
+const KINDS: &[(&str, Check)] =
+    &[("execution", execution::check), ("validation", validation::check)];
 
 fn summary(categories: &BTreeMap<String, Counts>, known: usize) -> ExitCode {
     let mut total = Counts::default();
