@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::intrinsic::Call;
-use crate::path::Path;
+use crate::path::{Path, Root};
 use crate::size::Allowance;
 use crate::{EvalError, Scope, SyntaxError};
 
@@ -41,7 +41,13 @@ impl Expression {
     /// The value, borrowed from the scope wherever it stands there as it is.
     pub fn evaluate<'a>(&self, scope: &Scope<'a>) -> Result<Cow<'a, Value>, EvalError> {
         match self {
-            Self::Path(path) => path.evaluate(scope),
+            Self::Path(path) => match path.evaluate(scope) {
+                // The service reads a slice or wildcard over what is not there as no items.
+                Err(EvalError::Path { .. }) if selects_items(path) => {
+                    Ok(Cow::Owned(Value::Array(Vec::new())))
+                }
+                found => found,
+            },
             Self::Call(call) => call.evaluate(scope).map(Cow::Owned),
         }
     }
@@ -53,6 +59,11 @@ impl Expression {
             Self::Call(call) => call.variables(into),
         }
     }
+}
+
+/// Whether a path names any number of nodes of data that is certainly there.
+fn selects_items(path: &Path) -> bool {
+    !path.is_definite() && !matches!(path.root(), Root::Variable(_))
 }
 
 impl fmt::Display for Expression {

@@ -113,10 +113,12 @@ pub enum Event {
         failure: Failure,
         heartbeat: bool,
     },
-    /// The state stops with its scope.
-    TaskAborted {
-        attempt: Attempt,
+    /// A state stops because the scope it is in has failed; `attempt` is the task that nobody waits
+    /// for any more.
+    StateAborted {
+        frame: FrameId,
         at_ms: i64,
+        attempt: Option<Attempt>,
     },
 
     /// A retrier took the failure; the state runs again at `due_ms`.
@@ -156,7 +158,7 @@ pub enum Event {
         at_ms: i64,
         items: Payload,
         max_concurrency: u32,
-        tolerated_failures: u32,
+
         distributed: bool,
     },
     /// `after` is the iteration that made room for this one.

@@ -12,13 +12,27 @@ pub struct Payload(Arc<Inner>);
 
 struct Inner {
     value: Value,
+    /// As it was given, if that was a text of another form than the compact one.
+    text: Option<Box<str>>,
     size: OnceLock<usize>,
 }
 
 impl Payload {
     #[must_use]
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(Inner { value, size: OnceLock::new() }))
+        Self(Arc::new(Inner { value, text: None, size: OnceLock::new() }))
+    }
+
+    /// A value that is shown again as it was written: white space and forms of numbers kept.
+    pub fn from_text(text: &str) -> serde_json::Result<Self> {
+        let value = serde_json::from_str(text)?;
+        Ok(Self(Arc::new(Inner { value, text: Some(text.into()), size: OnceLock::new() })))
+    }
+
+    /// Its JSON text: as it was given, else compact.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.text.as_deref().map_or_else(|| self.0.value.to_string(), str::to_owned)
     }
 
     #[must_use]

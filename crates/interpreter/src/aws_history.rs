@@ -17,6 +17,7 @@ pub fn project(program: &Arc<Program>, identity: &Identity, events: &[Event]) ->
         execution: Execution::new(program.clone(), identity.clone()),
         last: HashMap::new(),
         parent_of: HashMap::new(),
+        runs: HashMap::new(),
         history: Vec::new(),
     };
     for event in events {
@@ -31,6 +32,8 @@ struct Projection {
     /// The id of the last event of each frame: what the next one follows.
     last: HashMap<FrameId, u32>,
     parent_of: HashMap<FrameId, FrameId>,
+    /// The id by which a Map's run started.
+    runs: HashMap<FrameId, u32>,
     history: Vec<Value>,
 }
 
@@ -100,9 +103,14 @@ impl Projection {
                 }
             }
             Event::MapSucceeded { frame, .. } | Event::ParallelSucceeded { frame, .. } => {
-                self.last.insert(*frame, previous);
+                // The exit of a distributed Map follows the start of its run.
+                self.last.insert(*frame, self.runs.remove(frame).unwrap_or(previous));
             }
-            Event::TaskAborted { .. } | Event::IterationAborted { .. } => {}
+            Event::MapRunStarted { frame, .. } => {
+                self.last.insert(*frame, id);
+                self.runs.insert(*frame, id);
+            }
+            Event::StateAborted { .. } | Event::IterationAborted { .. } => {}
             other => {
                 if let Some(frame) = frame_of(other) {
                     self.last.insert(frame, id);
@@ -156,7 +164,7 @@ impl Projection {
                 if !assigned.is_empty() {
                     let values: Map<String, Value> = assigned
                         .iter()
-                        .map(|(name, value)| (name.to_string(), json!(value.value().to_string())))
+                        .map(|(name, value)| (name.to_string(), json!(value.text())))
                         .collect();
                     details["assignedVariables"] = Value::Object(values);
                     details["assignedVariablesDetails"] = json!({ "truncated": false });
@@ -170,8 +178,9 @@ impl Projection {
             | Event::TaskSucceeded { .. }
             | Event::TaskFailed { .. }
             | Event::TaskTimedOut { .. } => self.describe_task(event),
-            Event::TaskAborted { attempt, .. } => {
-                (previous(&attempt.frame), "TaskStateAborted".to_owned(), None)
+            Event::StateAborted { frame, .. } => {
+                let kind = self.execution.state_of(*frame).map_or("", |state| state.kind.name());
+                (previous(frame), format!("{kind}StateAborted"), None)
             }
             Event::ParallelStarted { frame, .. } => bare(previous(frame), "ParallelStateStarted"),
             Event::ParallelSucceeded { frame, .. } => {
@@ -310,7 +319,7 @@ fn bare(previous: u32, kind: &str) -> Described {
 
 /// A payload as its JSON text, with the details the service adds.
 fn text(name: &str, payload: &Payload) -> Value {
-    json!({ name: payload.value().to_string(), format!("{name}Details"): { "truncated": false } })
+    json!({ name: payload.text(), format!("{name}Details"): { "truncated": false } })
 }
 
 fn failed(failure: &Failure) -> Value {
@@ -448,8 +457,7 @@ fn service(previous: u32, resource: &Resource, region: &str, event: &Event) -> D
             credentials,
             ..
         } => {
-            let mut details =
-                json!({ "parameters": parameters.value().to_string(), "region": region });
+            let mut details = json!({ "parameters": parameters.text(), "region": region });
             limits(&mut details, *timeout_seconds, *heartbeat_seconds);
             role(&mut details, credentials.as_ref());
             plain(previous, "TaskScheduled", "taskScheduledEventDetails", named(details))
@@ -493,6 +501,7 @@ fn frame_of(event: &Event) -> Option<FrameId> {
     match event {
         Event::StateEntered { frame, .. }
         | Event::StateExited { frame, .. }
+        | Event::StateAborted { frame, .. }
         | Event::RetryScheduled { frame, .. }
         | Event::WaitStarted { frame, .. }
         | Event::ParallelStarted { frame, .. }
@@ -511,8 +520,7 @@ fn frame_of(event: &Event) -> Option<FrameId> {
         | Event::TaskSubmitted { attempt, .. }
         | Event::TaskSucceeded { attempt, .. }
         | Event::TaskFailed { attempt, .. }
-        | Event::TaskTimedOut { attempt, .. }
-        | Event::TaskAborted { attempt, .. } => Some(attempt.frame),
+        | Event::TaskTimedOut { attempt, .. } => Some(attempt.frame),
         Event::IterationSucceeded { child, .. }
         | Event::IterationFailed { child, .. }
         | Event::IterationAborted { child, .. } => Some(*child),
@@ -536,7 +544,7 @@ fn at_ms(event: &Event) -> i64 {
         | Event::TaskSucceeded { at_ms, .. }
         | Event::TaskFailed { at_ms, .. }
         | Event::TaskTimedOut { at_ms, .. }
-        | Event::TaskAborted { at_ms, .. }
+        | Event::StateAborted { at_ms, .. }
         | Event::RetryScheduled { at_ms, .. }
         | Event::WaitStarted { at_ms, .. }
         | Event::ParallelStarted { at_ms, .. }

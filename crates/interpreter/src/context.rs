@@ -18,16 +18,14 @@ impl Execution {
     /// The context object as an expression of this frame's state sees it.
     pub(crate) fn context(&self, id: FrameId, extra: Extra<'_>) -> Value {
         let identity = &self.identity;
-        let mut execution = json!({
+        let execution = json!({
             "Id": &*identity.execution_arn,
             "Input": self.input.value(),
             "Name": &*identity.execution_name,
             "RoleArn": &*identity.role_arn,
             "StartTime": timestamp::format_millis(self.started_ms),
+            "RedriveCount": self.redrives,
         });
-        if self.redrives > 0 {
-            execution["RedriveCount"] = json!(self.redrives);
-        }
         let mut context = Map::new();
         context.insert("Execution".to_owned(), execution);
         if let (Some(frame), Some(state)) = (self.frame(id), self.state_of(id)) {

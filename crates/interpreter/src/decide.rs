@@ -20,10 +20,11 @@ use crate::{Dialect, Input, Occasion, states};
 impl Execution {
     /// Decides what follows from an input, and applies it. The events are all that changed: an
     /// execution that applies them is equal to this one.
-    pub fn decide(&mut self, input: Input, occasion: Occasion) -> Vec<Event> {
+    pub fn decide(&mut self, input: Input, occasion: Occasion<'_>) -> Vec<Event> {
         let mut decider = Decider {
             entropy: Entropy::new(occasion.now_ms, occasion.seed),
             now_ms: occasion.now_ms,
+            missing_activities: occasion.missing_activities,
             execution: self,
             events: Vec::new(),
             ready: VecDeque::new(),
@@ -40,6 +41,7 @@ pub(crate) struct Decider<'e> {
     pub(crate) execution: &'e mut Execution,
     pub(crate) entropy: Entropy,
     pub(crate) now_ms: i64,
+    pub(crate) missing_activities: &'e [&'e str],
     events: Vec<Event>,
     /// Frames that can go on.
     ready: VecDeque<FrameId>,
@@ -146,7 +148,6 @@ impl Decider<'_> {
             }
             Input::TimePassed => self.time_passed(),
             Input::Stop { failure } => {
-                self.abort_tasks(FrameId::ROOT);
                 self.emit(Event::ExecutionAborted { at_ms: self.now_ms, failure });
             }
         }
@@ -159,7 +160,9 @@ impl Decider<'_> {
     fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
         let at_ms = self.now_ms;
         self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-        self.fail(attempt.frame, Trouble::new(failure));
+        let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
+        let trouble = Trouble { oversized_result, blank: Value::Null, ..Trouble::new(failure) };
+        self.fail(attempt.frame, trouble);
     }
 
     fn redrive(&mut self) {
@@ -187,7 +190,6 @@ impl Decider<'_> {
             }
             match timer {
                 Timer::ExecutionDeadline => {
-                    self.abort_tasks(FrameId::ROOT);
                     self.emit(Event::ExecutionTimedOut { at_ms: self.now_ms });
                 }
                 Timer::TaskDeadline(frame) => self.task_timed_out(frame, false),
@@ -219,14 +221,20 @@ impl Decider<'_> {
         self.fail(frame, Trouble { alias, ..Trouble::new(failure) });
     }
 
-    /// Says of every task inside a frame that nobody waits for it any more.
-    pub(crate) fn abort_tasks(&mut self, id: FrameId) {
-        for child in self.execution.children_of(id) {
-            self.abort_tasks(child);
-        }
-        if let Some(Phase::Task(task)) = self.execution.frame(id).map(|frame| &frame.phase) {
-            let attempt = task.attempt;
-            self.emit(Event::TaskAborted { attempt, at_ms: self.now_ms });
+    /// Says of the state a frame is in, and of those inside it, that they stop.
+    fn abort(&mut self, id: FrameId) {
+        self.abort_inside(id);
+        let Some(state) = self.execution.state_of(id) else { return };
+        // The other types of state are over as soon as they begin.
+        let stops =
+            matches!(state.kind, Kind::Task(_) | Kind::Wait(_) | Kind::Parallel(_) | Kind::Map(_));
+        let attempt = match self.execution.frame(id).map(|frame| &frame.phase) {
+            Some(Phase::Task(task)) => Some(task.attempt),
+            Some(Phase::MapRun { attempt, .. }) => Some(*attempt),
+            _ => None,
+        };
+        if stops {
+            self.emit(Event::StateAborted { frame: id, at_ms: self.now_ms, attempt });
         }
     }
 
@@ -365,7 +373,7 @@ impl Decider<'_> {
         }
         self.close(id, state, &trouble);
         if let Some((_, catcher)) = trouble.catcher(state, self.dialect()) {
-            match self.caught(id, state, catcher, &trouble.failure) {
+            match self.caught(id, state, catcher, &trouble) {
                 Ok(()) => return self.wake(id),
                 Err(fault) => return self.uncatchable(id, state, fault),
             }
@@ -394,6 +402,10 @@ impl Decider<'_> {
     /// Ends what is still running inside a Parallel or Map that has failed.
     fn close(&mut self, id: FrameId, state: &State, trouble: &Trouble) {
         let (at_ms, failure) = (self.now_ms, trouble.failure.clone());
+        // What always ends the execution ends it at once.
+        if failure.name() == error_name::RUNTIME {
+            return;
+        }
         match &state.kind {
             Kind::Parallel(_) => {
                 self.abort_inside(id);
@@ -410,7 +422,7 @@ impl Decider<'_> {
     fn abort_inside(&mut self, id: FrameId) {
         let is_map = matches!(self.execution.frame(id), Some(Frame { phase: Phase::Map(_), .. }));
         for child in self.execution.children_of(id) {
-            self.abort_tasks(child);
+            self.abort(child);
             if is_map {
                 self.emit(Event::IterationAborted { child, at_ms: self.now_ms });
             }
@@ -422,12 +434,16 @@ impl Decider<'_> {
         id: FrameId,
         state: &State,
         catcher: &Catcher,
-        failure: &Failure,
+        trouble: &Trouble,
     ) -> Result<(), Fault> {
         let input = self.input(id);
+        let part = |text: Option<&Arc<str>>| {
+            text.map_or_else(|| trouble.blank.clone(), |text| json!(&**text))
+        };
+        let failure = &trouble.failure;
         let output = Payload::new(json!({
-            "Error": failure.error.as_deref(),
-            "Cause": failure.cause.as_deref(),
+            "Error": part(failure.error.as_ref()),
+            "Cause": part(failure.cause.as_ref()),
         }));
         let evaluation = self.evaluation(id, Extra::default());
         let finished = match state.query_language {

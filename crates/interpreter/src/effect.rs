@@ -64,7 +64,8 @@ fn effect(execution: &Execution, event: &Event) -> Option<Effect> {
             let state = execution.state_of(*frame)?.name.clone();
             Effect::StartMapRun { attempt: *attempt, state, frame: *frame, inputs: inputs.clone() }
         }
-        Event::TaskTimedOut { attempt, .. } | Event::TaskAborted { attempt, .. } => {
+        Event::TaskTimedOut { attempt, .. }
+        | Event::StateAborted { attempt: Some(attempt), .. } => {
             Effect::CancelTask { attempt: *attempt }
         }
         Event::ExecutionSucceeded { output, .. } => Effect::Succeed { output: output.clone() },

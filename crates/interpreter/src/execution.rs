@@ -129,7 +129,7 @@ pub(crate) struct MapPhase {
     pub(crate) running: BTreeSet<FrameId>,
     pub(crate) failures: u32,
     pub(crate) max_concurrency: u32,
-    pub(crate) tolerated_failures: u32,
+
     pub(crate) distributed: bool,
 }
 
@@ -264,8 +264,18 @@ impl Execution {
             Event::TaskSubmitted { .. } | Event::EvaluationFailed { .. } => {}
             Event::TaskSucceeded { attempt, .. }
             | Event::TaskFailed { attempt, .. }
-            | Event::TaskTimedOut { attempt, .. }
-            | Event::TaskAborted { attempt, .. } => self.settle(attempt.frame),
+            | Event::TaskTimedOut { attempt, .. } => self.settle(attempt.frame),
+            Event::StateAborted { frame, .. } => {
+                self.cancel_timers(*frame);
+                self.change(*frame, |frame| {
+                    if matches!(
+                        frame.phase,
+                        Phase::Task(_) | Phase::Retrying { .. } | Phase::Waiting { .. }
+                    ) {
+                        frame.phase = Phase::Failed;
+                    }
+                });
+            }
             Event::RetryScheduled { frame, retrier, due_ms, .. } => {
                 self.retry(*frame, *retrier, *due_ms);
             }
@@ -283,16 +293,8 @@ impl Execution {
             Event::ParallelFailed { frame, .. } | Event::MapFailed { frame, .. } => {
                 self.stop_children(*frame);
             }
-            Event::MapStarted {
-                frame,
-                items,
-                max_concurrency,
-                tolerated_failures,
-                distributed,
-                ..
-            } => {
-                let phase =
-                    MapPhase::new(items, *max_concurrency, *tolerated_failures, *distributed);
+            Event::MapStarted { frame, items, max_concurrency, distributed, .. } => {
+                let phase = MapPhase::new(items, *max_concurrency, *distributed);
                 self.discard_children(*frame);
                 self.change(*frame, |frame| frame.phase = Phase::Map(Box::new(phase)));
             }
@@ -594,12 +596,7 @@ impl Frame {
 }
 
 impl MapPhase {
-    fn new(
-        items: &Payload,
-        max_concurrency: u32,
-        tolerated_failures: u32,
-        distributed: bool,
-    ) -> Self {
+    fn new(items: &Payload, max_concurrency: u32, distributed: bool) -> Self {
         let length = items.as_array().map_or(0, Vec::len);
         Self {
             items: items.clone(),
@@ -608,7 +605,6 @@ impl MapPhase {
             running: BTreeSet::new(),
             failures: 0,
             max_concurrency,
-            tolerated_failures,
             distributed,
         }
     }

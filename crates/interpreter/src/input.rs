@@ -16,9 +16,18 @@ pub struct Identity {
 
 /// The moment of an input, and the seed of all that is drawn while it is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Occasion {
+pub struct Occasion<'o> {
     pub now_ms: i64,
     pub seed: u64,
+    /// Activities that the definition names and that do not exist: they cannot be scheduled.
+    pub missing_activities: &'o [&'o str],
+}
+
+impl Occasion<'_> {
+    #[must_use]
+    pub fn new(now_ms: i64, seed: u64) -> Self {
+        Self { now_ms, seed, missing_activities: &[] }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

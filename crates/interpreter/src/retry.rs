@@ -4,6 +4,7 @@ use everstep_asl::error_name;
 use everstep_asl::model::{Catcher, Jitter, Kind, Retrier, State};
 use everstep_expr::Entropy;
 use everstep_history::Failure;
+use serde_json::{Value, json};
 
 use crate::Dialect;
 
@@ -16,11 +17,13 @@ pub(crate) struct Trouble {
     pub(crate) fatal: bool,
     /// A wildcard matches it although it is too large.
     pub(crate) oversized_result: bool,
+    /// What stands for a missing error or cause in a catcher's output.
+    pub(crate) blank: Value,
 }
 
 impl Trouble {
     pub(crate) fn new(failure: Failure) -> Self {
-        Self { failure, alias: None, fatal: false, oversized_result: false }
+        Self { failure, alias: None, fatal: false, oversized_result: false, blank: json!("") }
     }
 
     fn matched_by(&self, patterns: &[String], dialect: Dialect, state: &State) -> bool {

@@ -45,7 +45,7 @@ fn replay(case: &Value) -> Result<Found, String> {
         .collect();
     let machine = parsed.into_machine().ok_or_else(|| format!("refused: {}", errors.join("; ")))?;
     let mut world = World::new(case);
-    let (execution, events) = world.run(Arc::new(machine), Payload::new(case["input"].clone()))?;
+    let (execution, events) = world.run(Arc::new(machine), input_of(case))?;
     let program = execution.program().clone();
     let history = aws_history::project(&program, execution.identity(), &events);
     let (status, output, failure) = match execution.status() {
@@ -72,6 +72,10 @@ struct World<'c> {
     outcomes: HashMap<(String, Option<u64>), Vec<&'c Value>>,
     now_ms: i64,
     seed: u64,
+    missing_activities: Vec<&'c str>,
+    express: bool,
+    /// By the event that scheduled the activity.
+    workers: HashMap<u64, &'c str>,
 }
 
 impl<'c> World<'c> {
@@ -82,7 +86,14 @@ impl<'c> World<'c> {
             outcomes.entry((state, task["mapIndex"].as_u64())).or_default().push(task);
         }
         outcomes.values_mut().for_each(|list| list.reverse());
-        Self { outcomes, now_ms: 1_700_000_000_000, seed: 1 }
+        Self {
+            outcomes,
+            now_ms: 1_700_000_000_000,
+            seed: 1,
+            missing_activities: missing_activities(case),
+            express: case["type"] == "EXPRESS",
+            workers: workers(case),
+        }
     }
 
     fn run(
@@ -91,7 +102,7 @@ impl<'c> World<'c> {
         input: Payload,
     ) -> Result<(Execution, Vec<Event>), String> {
         let program = Program { machine, dialect: Dialect::Aws, limits: Limits::default() };
-        let mut execution = Execution::new(Arc::new(program), identity());
+        let mut execution = Execution::new(Arc::new(program), identity(self.express));
         let (mut events, mut inputs) = (Vec::new(), vec![Input::Start { input }]);
         for _ in 0..INPUTS_MAX {
             if !matches!(execution.status(), Status::Running) && !events.is_empty() {
@@ -108,8 +119,12 @@ impl<'c> World<'c> {
                 },
             };
             self.seed += 1;
-            let decided =
-                execution.decide(input, Occasion { now_ms: self.now_ms, seed: self.seed });
+            let occasion = Occasion {
+                now_ms: self.now_ms,
+                seed: self.seed,
+                missing_activities: &self.missing_activities,
+            };
+            let decided = execution.decide(input, occasion);
             for effect in effects(&execution, &decided).into_iter().rev() {
                 self.perform(&execution, effect, &mut inputs)?;
             }
@@ -138,8 +153,8 @@ impl<'c> World<'c> {
                         output: Payload::new(output.clone()),
                     });
                 }
-                let started = task["kind"] == "activity";
-                let worker = started.then(|| Arc::from("<worker>"));
+                let scheduled = task["scheduledEventId"].as_u64().unwrap_or(0);
+                let worker = self.workers.get(&scheduled).map(|name| Arc::from(*name));
                 inputs.push(Input::TaskStarted { attempt, worker });
             }
             Effect::StartMapRun { attempt, frame, inputs: items, .. } => {
@@ -203,12 +218,45 @@ fn answer(attempt: Attempt, task: &Value) -> Option<Input> {
     Some(Input::TaskFailed { attempt, failure, stage })
 }
 
-fn identity() -> Identity {
+/// Activities that were deleted before the run: the recording says so in its cause.
+fn missing_activities(case: &Value) -> Vec<&str> {
+    let cause = case["expected"]["cause"].as_str().unwrap_or_default();
+    let arn =
+        cause.split("The activity ").nth(1).and_then(|rest| rest.strip_suffix(" does not exist."));
+    arn.into_iter().collect()
+}
+
+/// Who took each activity task: part of what the world did, not of what is checked.
+fn workers(case: &Value) -> HashMap<u64, &str> {
+    let history = case["expected"]["history"].as_array().into_iter().flatten();
+    history
+        .filter_map(|event| {
+            let name = event["activityStartedEventDetails"]["workerName"].as_str()?;
+            Some((event["previousEventId"].as_u64()?, name))
+        })
+        .collect()
+}
+
+/// The input as it was sent, white space included where that was kept.
+fn input_of(case: &Value) -> Payload {
+    let raw = case["expected"]["rawText"].as_array().into_iter().flatten();
+    let text = raw
+        .filter(|entry| entry["event"] == 0 && entry["field"] == "input")
+        .find_map(|entry| entry["text"].as_str());
+    text.and_then(|text| Payload::from_text(text).ok())
+        .unwrap_or_else(|| Payload::new(case["input"].clone()))
+}
+
+fn identity(express: bool) -> Identity {
     let arn = |kind: &str, rest: &str| {
         Arc::from(format!("arn:aws:states:us-east-1:111111111111:{kind}:{rest}"))
     };
     Identity {
-        execution_arn: arn("execution", "machine:run"),
+        execution_arn: if express {
+            arn("express", "machine:run:1")
+        } else {
+            arn("execution", "machine:run")
+        },
         execution_name: Arc::from("run"),
         role_arn: Arc::from("arn:aws:iam::111111111111:role/role"),
         machine_arn: arn("stateMachine", "machine"),

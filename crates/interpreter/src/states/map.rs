@@ -34,18 +34,17 @@ pub(crate) fn run(
     let max_concurrency =
         settings::count(&evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", &selected)?
             .unwrap_or(0);
-    let tolerated = tolerated(&evaluation, map, &selected)?;
     let items = items(&evaluation, state, map, &selected)?;
-    let length = items.as_array().map_or(0, Vec::len);
     let distributed = map.mode != Mode::Inline;
     decider.emit(Event::MapStarted {
         frame: id,
         at_ms: decider.now_ms,
         items,
         max_concurrency: u32::try_from(max_concurrency).unwrap_or(u32::MAX),
-        tolerated_failures: tolerated.failures(length),
+
         distributed,
     });
+    tolerated(&decider.evaluation(id, Extra::default()), map, &selected)?;
     if distributed {
         return start_run(decider, id, map);
     }
@@ -241,7 +240,8 @@ pub(crate) fn iteration_failed(
     let at_ms = decider.now_ms;
     decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
     let Some(progress) = phase(decider, id) else { return };
-    if progress.failures <= progress.tolerated_failures && !trouble.fatal {
+    let (failures, items) = (progress.failures, progress.results.len());
+    if failures <= tolerated_failures(decider, id, items) && !trouble.fatal {
         if let Err(fault) = fill(decider, id, Some(child)) {
             decider.fault(id, fault);
         }
@@ -253,6 +253,17 @@ pub(crate) fn iteration_failed(
         trouble
     };
     decider.fail(id, trouble);
+}
+
+/// How many of so many items may fail. What it is read from does not change while the Map runs.
+fn tolerated_failures(decider: &Decider<'_>, id: FrameId, items: usize) -> u32 {
+    let Some(state) = decider.execution.state_of(id) else { return 0 };
+    let Kind::Map(map) = &state.kind else { return 0 };
+    let evaluation = decider.evaluation(id, Extra::default());
+    let selected = evaluation.selected_input(state, &decider.input(id));
+    selected
+        .and_then(|selected| tolerated(&evaluation, map, &selected))
+        .map_or(0, |found| found.failures(items))
 }
 
 fn sets_tolerance(decider: &Decider<'_>, id: FrameId) -> bool {
@@ -343,13 +354,8 @@ pub(crate) fn run_finished(
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return };
-    let input = decider.input(id);
-    let evaluation = decider.evaluation(id, Extra::default());
-    let tolerated = evaluation
-        .selected_input(state, &input)
-        .and_then(|selected| tolerated(&evaluation, map, &selected));
     let failures = children.iter().filter(|child| child.is_err()).count();
-    let limit = tolerated.map_or(0, |tolerated| tolerated.failures(children.len()));
+    let limit = tolerated_failures(decider, id, children.len());
     if failures as u64 > u64::from(limit) {
         return run_failed(decider, id, exceeded());
     }

@@ -17,6 +17,11 @@ pub(crate) fn run(
     state: &State,
     task: &Task,
 ) -> Result<(), Fault> {
+    if let Resource::Activity { arn } = &task.resource
+        && decider.missing_activities.contains(&arn.as_str())
+    {
+        return Err(Fault::Runtime(format!("The activity {arn} does not exist.")));
+    }
     let input = decider.input(id);
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
     let evaluation = decider.evaluation(id, Extra { task: Some(attempt), ..Extra::default() });
