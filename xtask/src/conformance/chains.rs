@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::events::{Event, previous};
+use super::placeholders::Bindings;
 use super::values::{Difference, Matcher};
 
 /// Branches as alike as to need more attempts than this do not occur in recordings.
@@ -128,7 +129,8 @@ fn describe(event: &Event, difference: &Difference) -> String {
 }
 
 fn missing(event: &Event, count: usize) -> String {
-    describe(event, &Difference::new(event.kind(), format_args!("only {count} events")))
+    let found = format_args!("only {count} events");
+    describe(event, &Difference::new(event.kind(), found).below("type"))
 }
 
 struct Search<'e> {
@@ -141,7 +143,7 @@ struct Search<'e> {
 /// A recorded event's place in the search: what it was paired with, what was bound before.
 struct Choice {
     index: usize,
-    bindings: super::placeholders::Bindings,
+    bindings: Bindings,
 }
 
 impl Search<'_> {
@@ -184,9 +186,10 @@ impl Search<'_> {
         matcher: &mut Matcher<'_>,
     ) -> Result<usize, String> {
         let event = &self.expected[chosen.len()];
+        let follows = self.paired(chosen, previous(self.expected, chosen.len()));
         let mut nearest: Option<Difference> = None;
         for index in from..self.found.len() {
-            if !self.may_pair(chosen, index) {
+            if !self.may_pair(event, follows, index) || chosen.iter().any(|c| c.index == index) {
                 continue;
             }
             self.attempts += 1;
@@ -195,32 +198,18 @@ impl Search<'_> {
                 return Ok(index);
             };
             matcher.bindings = before;
-            let same_kind = self.found[index].kind() == event.kind();
-            if nearest.is_none() || same_kind {
+            if nearest.is_none() || self.found[index].kind() == event.kind() {
                 nearest = Some(difference);
             }
         }
-        Err(match nearest {
-            Some(difference) => describe(event, &difference),
-            None => describe(event, &Difference::new(event.kind(), "no event in its place")),
-        })
+        let none = || Difference::new(event.kind(), "no event in its place").below("type");
+        Err(describe(event, &nearest.unwrap_or_else(none)))
     }
 
-    fn may_pair(&self, chosen: &[Choice], index: usize) -> bool {
-        if chosen.iter().any(|choice| choice.index == index) {
-            return false;
-        }
-        let at = chosen.len();
-        let (event, other) = (&self.expected[at], &self.found[index]);
+    fn may_pair(&self, event: &Event, follows: u64, index: usize) -> bool {
+        let other = &self.found[index];
         match self.pairing {
-            Pairing::Order => at == index,
-            Pairing::Chains => {
-                let pair = match previous(self.expected, at) {
-                    0 => 0,
-                    id => self.paired(chosen, id),
-                };
-                pair == previous(self.found, index)
-            }
+            Pairing::Order | Pairing::Chains => follows == previous(self.found, index),
             Pairing::Heap if event.id != 0 => {
                 event.id == other.id && event.previous == other.previous
             }
@@ -230,6 +219,9 @@ impl Search<'_> {
 
     /// The id of what the recorded event `id` was paired with.
     fn paired(&self, chosen: &[Choice], id: u64) -> u64 {
+        if id == 0 {
+            return 0;
+        }
         let position = self.expected.iter().position(|event| event.id == id);
         let choice = position.and_then(|position| chosen.get(position));
         choice.map_or(u64::MAX, |choice| self.found[choice.index].id)
@@ -242,8 +234,109 @@ impl Search<'_> {
         }
         let left = (0..self.found.len()).filter(|i| chosen.iter().all(|c| c.index != *i));
         match left.map(|index| &self.found[index]).find(|event| !event.kind().starts_with(LOST)) {
-            Some(event) => Err(describe(event, &Difference::new("no such event", event.kind()))),
+            Some(event) => {
+                Err(describe(event, &Difference::new("no such event", event.kind()).below("type")))
+            }
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::events;
+    use super::super::placeholders::Placeholders;
+    use super::*;
+
+    /// Events written as `id<previous type`.
+    fn history(text: &str) -> Value {
+        text.split(", ")
+            .map(|event| {
+                let (ids, kind) = event.split_once(' ').expect("ids and a type");
+                let (id, previous) = ids.split_once('<').expect("two ids");
+                let [id, previous] = [id, previous].map(|id| id.parse::<u64>().expect("a number"));
+                json!({ "id": id, "previousEventId": previous, "type": kind })
+            })
+            .collect()
+    }
+
+    /// `expected` is the first line of the difference.
+    fn check(pairing: Pairing, recorded: &str, found: &str, expected: Option<&str>) {
+        let placeholders = Placeholders::default();
+        let mut matcher = Matcher::new(&placeholders, true);
+        let recorded = events::recorded(&json!({ "history": history(recorded) }));
+        let recorded = recorded.expect("events").expect("a history");
+        let found = events::found(history(found).as_array().expect("a list")).expect("events");
+        let difference = compare(pairing, &recorded, &found, &mut matcher).err();
+        let line = difference.as_deref().and_then(|difference| difference.lines().next());
+        assert_eq!(line, expected);
+    }
+
+    const FORK: &str = "1<0 A, 2<1 B, 3<1 C, 4<2 D, 5<3 E";
+
+    #[test]
+    fn in_order_ids_count() {
+        check(Pairing::Order, FORK, FORK, None);
+        let other = "1<0 A, 2<1 C, 3<1 B, 4<2 D, 5<3 E";
+        check(Pairing::Order, FORK, other, Some("event 2 B, type"));
+        check(Pairing::Order, "1<0 A, 2<1 B", "1<0 A, 2<0 B", Some("event 2 B, previousEventId"));
+        check(Pairing::Order, "1<0 A, 2<1 B", "1<0 A, 3<1 B", Some("event 2 B, id"));
+        check(Pairing::Order, "1<0 A, 2<1 B", "1<0 A", Some("event 2 B, type"));
+        let longer = "1<0 A, 2<1 B";
+        check(Pairing::Order, "1<0 A", longer, Some("history: expected 1 events, found 2"));
+    }
+
+    #[test]
+    fn chains_may_interleave() {
+        check(Pairing::Chains, FORK, "1<0 A, 2<1 C, 3<1 B, 4<3 D, 5<2 E", None);
+        let crossed = "1<0 A, 2<1 B, 3<1 C, 4<3 D, 5<2 E";
+        check(Pairing::Chains, FORK, crossed, Some("event 4 D, type"));
+        let gap = "1<0 A, 2<1 B, 3<1 C, 4<2 D, 6<3 E";
+        check(Pairing::Chains, FORK, gap, Some("event 6 E, id"));
+        let ahead = "1<0 A, 2<3 B, 3<1 C, 4<2 D, 5<3 E";
+        check(Pairing::Chains, FORK, ahead, Some("event 2 B, previousEventId"));
+    }
+
+    #[test]
+    fn like_branches_are_told_apart_by_what_follows() {
+        let recorded = "1<0 A, 2<1 B, 3<1 B, 4<2 C, 5<3 D";
+        check(Pairing::Chains, recorded, "1<0 A, 2<1 B, 3<1 B, 4<3 C, 5<2 D", None);
+        let both = "1<0 A, 2<1 B, 3<1 B, 4<3 C, 5<3 D";
+        check(Pairing::Chains, recorded, both, Some("event 5 D, type"));
+    }
+
+    #[test]
+    fn a_heap_has_no_order_and_lost_one() {
+        let recorded = "1<0 A, 0<0 C, 0<0 B, 5<3 D";
+        check(Pairing::Heap, recorded, "1<0 A, 2<1 B, 3<1 C, 4<3 ParallelStateFailed, 5<3 D", None);
+        let place = "an event inside Parallel B, type";
+        let other = "1<0 A, 2<1 C, 3<1 C, 4<3 ParallelStateFailed, 5<3 D";
+        check(Pairing::Heap, recorded, other, Some(place));
+        let surplus = "1<0 A, 2<1 B, 3<1 C, 4<3 E, 5<3 D";
+        check(Pairing::Heap, recorded, surplus, Some("event 4 E, type"));
+        let outside = "1<0 A, 2<1 B, 3<1 C, 4<3 ParallelStateFailed, 5<4 D";
+        check(Pairing::Heap, recorded, outside, Some("event 5 D, type"));
+    }
+
+    #[test]
+    fn pairing_is_read_off_the_recording() {
+        let of = |expected: Value| Pairing::of(&expected);
+        let map = |length: u64| {
+            json!({ "history": [
+                { "id": 1, "previousEventId": 0, "type": "MapStateStarted",
+                  "mapStateStartedEventDetails": { "length": length } },
+                { "id": 2, "previousEventId": 1, "type": "MapIterationStarted" },
+            ] })
+        };
+        assert_eq!(of(map(1)), Pairing::Order);
+        assert_eq!(of(map(2)), Pairing::Chains);
+        let parallel = "1<0 ParallelStateStarted, 2<1 PassStateEntered";
+        assert_eq!(of(json!({ "history": history(parallel) })), Pairing::Order);
+        let parallel = format!("{parallel}, 3<1 PassStateEntered");
+        assert_eq!(of(json!({ "history": history(&parallel) })), Pairing::Chains);
+        assert_eq!(of(json!({ "historyNormalised": true })), Pairing::Heap);
+        assert_eq!(of(json!({ "history": null })), Pairing::Order);
     }
 }

@@ -74,3 +74,126 @@ fn field(
     };
     result.map_err(|difference| difference.below(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn case() -> Value {
+        let details = json!({ "truncated": false });
+        json!({
+            "placeholders": { "<uuid:1>": "a UUID", "snf_role_arn": "a role" },
+            "expected": {
+                "status": "SUCCEEDED",
+                "output": { "id": "<uuid:1>" },
+                "rawText": [{ "event": 0, "field": "input", "text": "[1, 2]" }],
+                "history": [
+                    { "id": 1, "previousEventId": 0, "type": "ExecutionStarted",
+                      "executionStartedEventDetails":
+                          { "input": [1, 2], "inputDetails": details, "roleArn": "snf_role_arn" } },
+                    { "id": 2, "previousEventId": 1, "type": "PassStateExited",
+                      "stateExitedEventDetails":
+                          { "name": "P", "assignedVariables": { "id": "<uuid:1>" } } },
+                ],
+            },
+        })
+    }
+
+    fn replay() -> Found {
+        let details = json!({ "truncated": false });
+        let id = "01234567-89ab-cdef-0123-456789abcdef";
+        Found {
+            status: "SUCCEEDED".to_owned(),
+            output: Some(json!({ "id": id })),
+            error: None,
+            cause: None,
+            history: vec![
+                json!({ "id": 1, "previousEventId": 0, "type": "ExecutionStarted", "timestamp": 1,
+                        "executionStartedEventDetails":
+                            { "input": "[1, 2]", "inputDetails": details, "roleArn": "r" } }),
+                json!({ "id": 2, "previousEventId": 1, "type": "PassStateExited", "timestamp": 2,
+                        "stateExitedEventDetails":
+                            { "name": "P",
+                              "assignedVariables": { "id": json!(id).to_string() } } }),
+            ],
+        }
+    }
+
+    /// `expected` opens the difference that the change makes.
+    fn check(change: impl FnOnce(&mut Found), expected: Option<&str>) {
+        let mut found = replay();
+        change(&mut found);
+        let difference = compare(&case(), &found).err();
+        let opens = match (&difference, expected) {
+            (Some(difference), Some(expected)) => difference.starts_with(expected),
+            (difference, expected) => difference.is_none() && expected.is_none(),
+        };
+        assert!(opens, "expected {expected:?}, found {difference:?}");
+    }
+
+    #[test]
+    fn a_faithful_replay_agrees() {
+        check(|_| {}, None);
+    }
+
+    #[test]
+    fn the_end_is_compared_first() {
+        check(
+            |found| found.status = "FAILED".to_owned(),
+            Some("status\nexpected \"SUCCEEDED\"\nfound    FAILED"),
+        );
+        check(|found| found.output = None, Some("output\n"));
+        check(|found| found.output = Some(json!({ "id": 1 })), Some("output.id\n"));
+        check(|found| found.error = Some("E".to_owned()), Some("error\nexpected nothing"));
+        check(|found| found.cause = Some("C".to_owned()), Some("cause\nexpected nothing"));
+    }
+
+    #[test]
+    fn a_placeholder_is_one_value_from_output_to_history() {
+        let other = "\"01234567-89ab-cdef-0123-456789abcde0\"";
+        check(
+            |found| {
+                found.history[1]["stateExitedEventDetails"]["assignedVariables"]["id"] =
+                    json!(other);
+            },
+            Some("event 2 PassStateExited, stateExitedEventDetails.assignedVariables.id\n"),
+        );
+    }
+
+    #[test]
+    fn texts_are_compared_exactly_where_recorded() {
+        let set = |text: Value| {
+            move |found: &mut Found| {
+                found.history[0]["executionStartedEventDetails"]["input"] = text;
+            }
+        };
+        check(set(json!("[1,2]")), Some("event 1 ExecutionStarted, the text of input\n"));
+        check(
+            set(json!("[1, 3]")),
+            Some("event 1 ExecutionStarted, executionStartedEventDetails.input.1\n"),
+        );
+        check(set(json!([1, 2])), Some("event 1 ExecutionStarted: input is not a text"));
+        check(set(json!("[1,")), Some("event 1 ExecutionStarted: input is not the text of JSON"));
+    }
+
+    #[test]
+    fn a_failed_evaluation_may_follow_either_event() {
+        let history = |previous: u64| {
+            json!([
+                { "id": 1, "previousEventId": 0, "type": "ExecutionStarted" },
+                { "id": 2, "previousEventId": 0, "type": "WaitStateEntered",
+                  "stateEnteredEventDetails": { "name": "W" } },
+                { "id": 3, "previousEventId": previous, "type": "EvaluationFailed",
+                  "evaluationFailedEventDetails": { "state": "W" } },
+            ])
+        };
+        for (recorded, followed, agrees) in [(0, 2, true), (2, 0, true), (0, 1, false)] {
+            let case = json!({ "expected": { "status": "FAILED", "history": history(recorded) } });
+            let history = history(followed).as_array().cloned().unwrap_or_default();
+            let found = Found { status: "FAILED".to_owned(), output: None, history, ..replay() };
+            assert_eq!(compare(&case, &found).is_ok(), agrees, "{recorded} {followed}");
+        }
+    }
+}

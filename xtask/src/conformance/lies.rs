@@ -7,6 +7,7 @@ use serde_json::{Number, Value, json};
 
 use super::chains::Pairing;
 use super::compare::Found;
+use super::events::TEXTS;
 use super::placeholders::{Part, Placeholders, Shape, Whole};
 use super::truths::{details, found, made_up};
 use super::values::IGNORED;
@@ -77,7 +78,7 @@ impl Liar<'_, '_> {
         }
         for (index, event) in self.history().iter().enumerate() {
             for (key, value) in event.as_object().into_iter().flatten() {
-                if key.ends_with("EventDetails") {
+                if is_details(key) {
                     walk(value, format!("/history/{index}/{key}"), &mut places);
                 }
             }
@@ -140,41 +141,28 @@ impl Liar<'_, '_> {
     }
 
     fn about_events(&mut self) {
-        for (index, event) in self.history().iter().enumerate() {
+        let history = self.history();
+        for (index, event) in history.iter().enumerate() {
             let set = |field: &'static str, lie: Value| {
                 move |expected: &mut Value| expected["history"][index][field] = lie
             };
             self.tell(&format!("another type of {index}"), set("type", json!("PassStateAborted")));
             self.tell(&format!("more details of {index}"), set("lieEventDetails", json!({})));
-            self.tell(&format!("no details of {index}"), |expected| {
-                expected["history"][index] = json!({
-                    "id": event["id"],
-                    "previousEventId": event["previousEventId"],
-                    "type": "PassStateAborted",
+            if event.as_object().is_some_and(|event| event.keys().any(|key| is_details(key))) {
+                self.tell(&format!("no details of {index}"), |expected| {
+                    let event = expected["history"][index].as_object_mut();
+                    event.into_iter().for_each(|event| event.retain(|key, _| !is_details(key)));
                 });
-            });
+            }
             let Some(id) = event["id"].as_u64().filter(|id| *id > 0) else { continue };
             self.tell(&format!("another id of {index}"), set("id", json!(id + 1)));
-            let lies: Vec<u64> =
-                (0..=id).filter(|previous| !self.may_follow(index, *previous)).collect();
-            for previous in lies {
-                let what = format!("{index} following {previous}");
-                self.tell(&what, set("previousEventId", json!(previous)));
+            for previous in 0..=id {
+                if !may_follow(&history[..=index], previous) {
+                    let what = format!("{index} following {previous}");
+                    self.tell(&what, set("previousEventId", json!(previous)));
+                }
             }
         }
-    }
-
-    fn may_follow(&self, index: usize, previous: u64) -> bool {
-        let history = self.history();
-        let recorded = &history[index]["previousEventId"];
-        let entered = history[..index].iter().rfind(|event| {
-            event["stateEnteredEventDetails"].is_object()
-                && history[index]["type"] == "EvaluationFailed"
-        });
-        *recorded == previous
-            || entered.is_some_and(|entered| {
-                entered["id"] == previous || entered["previousEventId"] == previous
-            })
     }
 
     fn about_order(&mut self) {
@@ -230,7 +218,7 @@ impl Liar<'_, '_> {
                 let texts = details(&mut found.history[index]).and_then(Value::as_object_mut);
                 let mut told = false;
                 for (key, value) in texts.into_iter().flatten() {
-                    if ["input", "output", "parameters"].contains(&key.as_str()) {
+                    if TEXTS.contains(&key.as_str()) {
                         *value = lie.clone();
                         told = true;
                     }
@@ -246,6 +234,21 @@ impl Liar<'_, '_> {
             }
         }
     }
+}
+
+fn is_details(key: &str) -> bool {
+    key.ends_with("EventDetails")
+}
+
+/// Whether the last of these events may follow `previous`.
+fn may_follow(history: &[Value], previous: u64) -> bool {
+    let Some((event, before)) = history.split_last() else { return false };
+    let failed = event["type"] == "EvaluationFailed";
+    let entered = before.iter().rfind(|e| failed && e["stateEnteredEventDetails"].is_object());
+    event["previousEventId"] == previous
+        || entered.is_some_and(|entered| {
+            entered["id"] == previous || entered["previousEventId"] == previous
+        })
 }
 
 /// What was recorded, less what is never compared.
@@ -290,15 +293,16 @@ fn walk(value: &Value, place: String, places: &mut Vec<String>) {
 /// The exact text of a value that is changed would hide the change.
 fn forget_text(expected: &mut Value, place: &str) {
     let event = place.strip_prefix("/history/").and_then(|rest| rest.split('/').next());
+    let event = event.and_then(|event| event.parse::<u64>().ok());
     if let (Some(event), Some(raw)) = (event, expected["rawText"].as_array_mut()) {
-        raw.retain(|raw| raw["event"].to_string() != event);
+        raw.retain(|raw| raw["event"] != event);
     }
 }
 
 fn another_number(number: &Number) -> Value {
     match number.as_i64().and_then(|number| number.checked_add(1)) {
         Some(other) => json!(other),
-        None => json!(number.as_f64().map_or(0.0, |number| -number - 1.0)),
+        None => json!(number.as_f64().map_or(0.0, |number| number.abs() * 2.0 + 1.0)),
     }
 }
 

@@ -133,10 +133,6 @@ impl Bindings {
         true
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
-    }
-
     /// The recorder numbered UUIDs by value: two numbers are two values.
     fn taken(&self, name: &str, found: &Value) -> bool {
         name.starts_with("<uuid:")

@@ -165,15 +165,18 @@ fn with_lost_events(events: Vec<Value>) -> Vec<Value> {
     history
 }
 
-/// Each run of events without ids, backwards.
+/// Each run of events without ids, backwards; exact texts are by position and move along.
 fn reverse_inside(expected: &mut Value) {
-    let mut history = expected["history"].as_array().cloned().unwrap_or_default();
-    history.chunk_by_mut(|a, b| a["id"] == 0 && b["id"] == 0).for_each(<[Value]>::reverse);
-    expected["history"] = Value::from(history);
-    // The exact texts are by position.
-    if let Some(expected) = expected.as_object_mut() {
-        expected.shift_remove("rawText");
+    let history = expected["history"].as_array().cloned().unwrap_or_default();
+    let mut order: Vec<usize> = (0..history.len()).collect();
+    order
+        .chunk_by_mut(|a, b| history[*a]["id"] == 0 && history[*b]["id"] == 0)
+        .for_each(<[usize]>::reverse);
+    for raw in expected["rawText"].as_array_mut().into_iter().flatten() {
+        let index = order.iter().position(|index| raw["event"] == *index);
+        raw["event"] = json!(index);
     }
+    expected["history"] = order.iter().map(|index| history[*index].clone()).collect();
 }
 
 /// The histories in which one event came before the one recorded before it, though it did not
