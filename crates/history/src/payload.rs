@@ -35,6 +35,17 @@ impl Payload {
         self.0.text.as_deref().map_or_else(|| self.0.value.to_string(), str::to_owned)
     }
 
+    /// An array of payloads, each of which keeps its text.
+    #[must_use]
+    pub fn array(parts: &[Self]) -> Self {
+        let value = Value::Array(parts.iter().map(|part| part.value().clone()).collect());
+        let text = parts.iter().any(|part| part.0.text.is_some()).then(|| {
+            let texts: Vec<String> = parts.iter().map(Self::text).collect();
+            format!("[{}]", texts.join(",")).into_boxed_str()
+        });
+        Self(Arc::new(Inner { value, text, size: OnceLock::new() }))
+    }
+
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.0.value

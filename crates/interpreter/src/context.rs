@@ -1,5 +1,6 @@
 //! The context object.
 
+use everstep_asl::model::Kind;
 use everstep_expr::timestamp;
 use everstep_history::{Attempt, FrameId, Payload};
 use serde_json::{Map, Value, json};
@@ -18,23 +19,28 @@ impl Execution {
     /// The context object as an expression of this frame's state sees it.
     pub(crate) fn context(&self, id: FrameId, extra: Extra<'_>) -> Value {
         let identity = &self.identity;
-        let execution = json!({
+        let mut execution = json!({
             "Id": &*identity.execution_arn,
             "Input": self.input.value(),
             "Name": &*identity.execution_name,
             "RoleArn": &*identity.role_arn,
             "StartTime": timestamp::format_millis(self.started_ms),
-            "RedriveCount": self.redrives,
         });
+        // EXPRESS workflows cannot be redriven.
+        if !identity.execution_arn.contains(":express:") {
+            execution["RedriveCount"] = json!(self.redrives);
+        }
         let mut context = Map::new();
         context.insert("Execution".to_owned(), execution);
         if let (Some(frame), Some(state)) = (self.frame(id), self.state_of(id)) {
-            let state = json!({
+            let mut entry = json!({
                 "Name": &*state.name,
                 "EnteredTime": timestamp::format_millis(frame.entered_ms),
-                "RetryCount": frame.retries.iter().sum::<u32>(),
             });
-            context.insert("State".to_owned(), state);
+            if matches!(state.kind, Kind::Task(_) | Kind::Parallel(_) | Kind::Map(_)) {
+                entry["RetryCount"] = json!(frame.retries.iter().sum::<u32>());
+            }
+            context.insert("State".to_owned(), entry);
         }
         let machine = json!({ "Id": &*identity.machine_arn, "Name": &*identity.machine_name });
         context.insert("StateMachine".to_owned(), machine);

@@ -245,7 +245,10 @@ fn may_follow(history: &[Value], previous: u64) -> bool {
     let Some((event, before)) = history.split_last() else { return false };
     let failed = event["type"] == "EvaluationFailed";
     let entered = before.iter().rfind(|e| failed && e["stateEnteredEventDetails"].is_object());
+    let run = |e: &&Value| e["type"] == "MapRunStarted" || e["type"] == "MapRunSucceeded";
+    let runs = before.iter().filter(run).any(|run| run["id"] == previous);
     event["previousEventId"] == previous
+        || (event["type"] == "MapStateExited" && runs)
         || entered.is_some_and(|entered| {
             entered["id"] == previous || entered["previousEventId"] == previous
         })

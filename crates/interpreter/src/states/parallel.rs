@@ -2,7 +2,6 @@
 
 use everstep_asl::model::{Kind, Parallel, State};
 use everstep_history::{Event, FrameId, Payload};
-use serde_json::Value;
 
 use crate::context::Extra;
 use crate::decide::Decider;
@@ -44,14 +43,13 @@ pub(crate) fn branch_ended(decider: &mut Decider<'_>, id: FrameId) {
     else {
         return;
     };
-    let outputs: Vec<Value> =
-        results.iter().flatten().map(|output| output.value().clone()).collect();
+    let outputs: Vec<Payload> = results.iter().flatten().cloned().collect();
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Parallel(parallel) = &state.kind else { return };
     decider.emit(Event::ParallelSucceeded { frame: id, at_ms: decider.now_ms });
     let input = decider.input(id);
-    let result = Payload::new(Value::Array(outputs));
+    let result = Payload::array(&outputs);
     let finished = decider.evaluation(id, Extra::default()).finish(state, &input, result);
     match finished.and_then(|finished| decider.exit(id, finished, &parallel.transition)) {
         Ok(()) => decider.wake(id),
