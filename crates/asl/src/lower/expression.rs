@@ -3,8 +3,9 @@
 use everstep_expr::path::{Path, ReferencePath};
 use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
-use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
+use everstep_expr::{SyntaxError, jsonata};
 
+use super::jsonata_words;
 use super::reader::Field;
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::{Content, Node};
@@ -26,7 +27,9 @@ pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
     let parsed = Path::parse(text);
     parsed
         .map_err(|error| {
-            field.cx.report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
+            field
+                .cx
+                .report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
         })
         .ok()
 }
@@ -128,9 +131,9 @@ pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
 }
 
 fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
-    let open = node.as_str().is_some_and(|text| {
-        text.starts_with("{%") && jsonata::delimited(text).is_none()
-    });
+    let open = node
+        .as_str()
+        .is_some_and(|text| text.starts_with("{%") && jsonata::delimited(text).is_none());
     if open {
         field.cx.report(
             Diagnostic::new(
@@ -195,13 +198,10 @@ pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
 }
 
 fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic {
-    let code = match error.kind {
-        SyntaxErrorKind::Invalid => ServiceCode::InvalidJsonataExpression,
-        SyntaxErrorKind::Unsupported => ServiceCode::UnsupportedJsonataExpression,
-    };
-    Diagnostic::new(Rule::InvalidJsonata, span, place, error.message.clone())
+    let (code, words) = jsonata_words::service(error);
+    Diagnostic::new(Rule::InvalidJsonata, span, place, jsonata_words::message(error))
         .hint_if(error.hint.clone())
-        .service(error.message.clone())
+        .service(words)
         .service_code(code)
 }
 

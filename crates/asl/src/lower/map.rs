@@ -6,6 +6,7 @@ use super::machine;
 use super::names::AllNames;
 use super::operand::{integer, number};
 use super::reader::{Field, Fields, Misplaced};
+use super::request;
 use super::retry;
 use super::state::{Reading, transition};
 use crate::diagnostic::{Diagnostic, ServiceCode};
@@ -210,11 +211,7 @@ fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) 
 
 /// `Arguments` in JSONata, `Parameters` in JSONPath.
 fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload> {
-    let name = match language {
-        QueryLanguage::JsonPath => "Parameters",
-        QueryLanguage::Jsonata => "Arguments",
-    };
-    expression::payload(&fields.get(name)?, language)
+    expression::payload(&fields.get(request::field(language))?, language)
 }
 
 fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
@@ -240,9 +237,7 @@ fn check_s3(field: &Field<'_, '_>, actions: &[&str]) {
     let Some(text) = field.node.as_str() else { return };
     let known = match Resource::classify(text) {
         Resource::Service { service, action, sdk: false, pattern, .. } => {
-            service == "s3"
-                && actions.contains(&&*action)
-                && pattern == Pattern::RequestResponse
+            service == "s3" && actions.contains(&&*action) && pattern == Pattern::RequestResponse
         }
         Resource::Placeholder(_) => true,
         _ => false,
