@@ -325,8 +325,16 @@ fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError)
         .hint("drop the `.$` if the value is meant as it stands"),
         TemplateSyntaxErrorKind::Expression(error) => {
             let span = field.cx.inside(node, error.span.clone());
-            let rule = rule_for(node.as_str().unwrap_or_default());
-            Diagnostic::new(rule, span, place, error.message.clone()).hint_if(error.hint.clone())
+            let text = node.as_str().unwrap_or_default();
+            let diagnostic = Diagnostic::new(rule_for(text), span, place, error.message.clone())
+                .hint_if(error.hint.clone());
+            if text.contains(['$', '(']) {
+                diagnostic
+            } else {
+                diagnostic.hint(format!(
+                    "a path begins with `$`: `$.{text}`; a text needs no `.$` in its name"
+                ))
+            }
         }
         TemplateSyntaxErrorKind::TooDeep => {
             Diagnostic::new(Rule::InvalidTemplate, node.span, place, error.kind.to_string())
