@@ -12,7 +12,7 @@ fn definitions(folder: &str) -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/asl").join(folder);
     let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.unwrap().path())
+        .map(|entry| entry.expect("a folder can be listed").path())
         .filter(|path| path.extension().is_some_and(|e| e == "json" || e == "yaml"))
         .collect();
     paths.sort();
@@ -20,8 +20,8 @@ fn definitions(folder: &str) -> Vec<PathBuf> {
 }
 
 fn diagnostics(path: &PathBuf) -> String {
-    let name = path.file_name().unwrap().to_str().unwrap();
-    let source = Source::new(name, fs::read_to_string(path).unwrap());
+    let name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
+    let source = Source::new(name, fs::read_to_string(path).expect("a readable file"));
     let mut text = String::new();
     for found in parse(&source, &Options::default()).diagnostics {
         let at = source.position(found.span.start);

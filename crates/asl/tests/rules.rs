@@ -101,12 +101,12 @@ fn the_index_is_true() {
 
 fn check_index() {
     let path = folder().join("README.md");
-    let text = fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).expect("the index is there");
     let (before, rest) = text.split_once(BEGIN).expect("the index begins");
     let (_, after) = rest.split_once(END).expect("the index ends");
     let expected = format!("{before}{BEGIN}{}{END}{after}", index());
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&path, expected).unwrap();
+        fs::write(&path, expected).expect("the index can be written");
     } else {
         assert!(text == expected, "docs/rules/README.md is stale: run with UPDATE_EXPECT=1");
     }
@@ -128,7 +128,7 @@ fn index() -> String {
 
 /// The second table of the index maps the specification to rules: each name in it is one.
 fn check_obligations() {
-    let text = fs::read_to_string(folder().join("README.md")).unwrap();
+    let text = fs::read_to_string(folder().join("README.md")).expect("the index is there");
     let (_, obligations) = text.split_once("## The specification").expect("the second table");
     let rows: Vec<&str> =
         obligations.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
@@ -136,7 +136,8 @@ fn check_obligations() {
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [_, _, checked] = *cells else { panic!("three cells: {row}") };
-        let named = checked.split("](").skip(1).map(|rest| rest.split(".md)").next().unwrap());
+        let named =
+            checked.split("](").skip(1).map(|rest| rest.split(".md)").next().unwrap_or_default());
         let mut count = 0;
         for name in named {
             assert!(Rule::find(name).is_some(), "{name} is no rule: {row}");

@@ -131,9 +131,7 @@ pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
 }
 
 fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
-    let open = node
-        .as_str()
-        .is_some_and(|text| text.starts_with("{%") && jsonata::delimited(text).is_none());
+    let open = node.as_str().is_some_and(opens);
     if open {
         field.cx.report(
             Diagnostic::new(
@@ -147,6 +145,20 @@ fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
         );
     }
     open
+}
+
+fn opens(text: &str) -> bool {
+    text.starts_with("{%") && jsonata::delimited(text).is_none()
+}
+
+/// Whether any text inside opens an expression and does not close it.
+fn has_open(node: &Node) -> bool {
+    match &node.content {
+        Content::String(text) => opens(text),
+        Content::Array(elements) => elements.iter().any(has_open),
+        Content::Object(members) => members.iter().any(|member| has_open(&member.value)),
+        _ => false,
+    }
 }
 
 /// Every text inside a value, with its place.
@@ -192,7 +204,7 @@ pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
         })
         .inspect(|expression| {
-            check_states(field, &[expression.clone()], Available::Nothing);
+            check_states(field, std::slice::from_ref(expression), Available::Nothing);
         })
         .ok()
 }
@@ -210,9 +222,11 @@ pub(super) fn jsonata_template_with(
     field: &Field<'_, '_>,
     available: Available,
 ) -> Option<jsonata::Template> {
-    each_text(field.node, &field.at.place(), &mut |node, place| {
-        report_open(field, node, place);
-    });
+    if has_open(field.node) {
+        each_text(field.node, &field.at.place(), &mut |node, place| {
+            report_open(field, node, place);
+        });
+    }
     let template = jsonata_template(field)?;
     let mut expressions = Vec::new();
     template.expressions(&mut |expression| expressions.push(expression.clone()));
