@@ -71,19 +71,10 @@ fn map(extra: Value) -> Value {
 }
 
 fn choice(rule: Value) -> Value {
-    one(json!({"Type": "Choice", "Choices": [rule], "Default": "B"})).pipe(|mut machine| {
-        machine["States"]["B"] = json!({"Type": "Succeed"});
-        machine
-    })
+    let mut machine = one(json!({"Type": "Choice", "Choices": [rule], "Default": "B"}));
+    machine["States"]["B"] = json!({"Type": "Succeed"});
+    machine
 }
-
-trait Pipe: Sized {
-    fn pipe<T>(self, with: impl FnOnce(Self) -> T) -> T {
-        with(self)
-    }
-}
-
-impl Pipe for Value {}
 
 fn merge(state: &mut Value, extra: Value) {
     let Value::Object(extra) = extra else { panic!("an object") };

@@ -7,6 +7,7 @@ use everstep_expr::{SyntaxError, jsonata};
 
 use super::jsonata_words;
 use super::reader::Field;
+use super::unevaluated;
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::{Content, Node};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
@@ -313,6 +314,7 @@ fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
 
 /// A payload template of JSONPath expressions.
 pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template> {
+    unevaluated::check_template(field);
     template::Template::parse(&field.node.to_value())
         .map_err(|errors| {
             for error in errors {

@@ -19,6 +19,7 @@ mod request;
 mod retry;
 mod state;
 mod task;
+mod unevaluated;
 mod wait;
 
 pub(crate) use machine::lower;
