@@ -10,6 +10,7 @@ mod flow;
 mod jsonata_words;
 mod machine;
 mod map;
+mod map_io;
 mod names;
 mod operand;
 mod parallel;
