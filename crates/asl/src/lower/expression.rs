@@ -3,11 +3,13 @@
 use everstep_expr::path::{Path, ReferencePath};
 use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
-use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
+use everstep_expr::{SyntaxError, jsonata};
 
+use super::jsonata_words;
 use super::reader::Field;
+use super::unevaluated;
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::Node;
+use crate::document::{Content, Node};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
 use crate::place::Place;
 use crate::rule::Rule;
@@ -17,6 +19,20 @@ use crate::source::Span;
 pub(super) fn path(field: &Field<'_, '_>) -> Option<Path> {
     let text = field.string()?;
     Path::parse(text).map_err(|error| report(field, Rule::InvalidPath, &error)).ok()
+}
+
+/// `Variable` of a choice rule, and what it is compared with. The specification asks for a Path,
+/// the service speaks of a Reference Path.
+pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
+    let text = field.string()?;
+    let parsed = Path::parse(text);
+    parsed
+        .map_err(|error| {
+            field
+                .cx
+                .report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
+        })
+        .ok()
 }
 
 /// A field that holds a Reference Path.
@@ -88,21 +104,84 @@ pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
 }
 
 fn report(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) {
-    let span = field.cx.inside(field.node, error.span.clone());
-    let rooted = field.node.as_str().is_some_and(|text| text.starts_with('$'));
     let words = match rule {
-        Rule::InvalidReferencePath if !rooted => {
-            "Value is not a Reference Path: Reference path didn't start with '$'"
-        }
-        Rule::InvalidReferencePath => "Value is not a Reference Path",
+        Rule::InvalidReferencePath => not_a_reference(field.node.as_str().unwrap_or_default()),
         _ => "Value must be a valid JSONPath.",
     };
-    field.cx.report(
-        Diagnostic::new(rule, span, field.at.place(), error.message.clone())
-            .hint_if(error.hint.clone())
-            .service(words),
-    );
+    field.cx.report(syntax(field, rule, error).service(words));
 }
+
+fn syntax(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) -> Diagnostic {
+    let span = field.cx.inside(field.node, error.span.clone());
+    Diagnostic::new(rule, span, field.at.place(), error.message.clone()).hint_if(error.hint.clone())
+}
+
+fn not_a_reference(text: &str) -> &'static str {
+    if text.starts_with('$') {
+        "Value is not a Reference Path"
+    } else {
+        "Value is not a Reference Path: Reference path didn't start with '$'"
+    }
+}
+
+const DELIMITED: &str = "JSONata string must start with {% and end with %}";
+
+/// Reports a text that opens an expression and does not close it: it would be taken as it stands.
+pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
+    report_open(field, field.node, &field.at.place())
+}
+
+fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
+    let open = node.as_str().is_some_and(opens);
+    if open {
+        field.cx.report(
+            Diagnostic::new(
+                Rule::JsonataExpected,
+                node.span,
+                place.clone(),
+                "this expression is opened by `{%` but not closed",
+            )
+            .hint("end the text with `%}`, with nothing behind it")
+            .service(DELIMITED),
+        );
+    }
+    open
+}
+
+fn opens(text: &str) -> bool {
+    text.starts_with("{%") && jsonata::delimited(text).is_none()
+}
+
+/// Whether any text inside opens an expression and does not close it.
+fn has_open(node: &Node) -> bool {
+    match &node.content {
+        Content::String(text) => opens(text),
+        Content::Array(elements) => elements.iter().any(has_open),
+        Content::Object(members) => members.iter().any(|member| has_open(&member.value)),
+        _ => false,
+    }
+}
+
+/// Every text inside a value, with its place.
+fn each_text<'n>(node: &'n Node, place: &Place, visit: &mut dyn FnMut(&'n Node, &Place)) {
+    match &node.content {
+        Content::String(_) => visit(node, place),
+        Content::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                each_text(element, &place.index(index), visit);
+            }
+        }
+        Content::Object(members) => {
+            for member in members {
+                each_text(&member.value, &place.field(&member.name), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How much `{%` takes before an expression.
+const OPENING: usize = "{%".len();
 
 /// The text of a `{% … %}` expression, if it is one.
 pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
@@ -114,29 +193,28 @@ pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
                     Rule::JsonataExpected,
                     format!("`{}` must be a JSONata expression", field.name),
                 )
-                .hint("write it as {% … %}")
-                .service("JSONata string must start with {% and end with %}"),
+                .hint("write it between `{%` and `%}`, with nothing before or behind")
+                .service(DELIMITED),
         );
         return None;
     };
     jsonata::Expression::parse(inner)
         .map_err(|error| {
-            let offset = text.find(inner).unwrap_or(0);
             let span =
-                field.cx.inside(field.node, error.span.start + offset..error.span.end + offset);
+                field.cx.inside(field.node, error.span.start + OPENING..error.span.end + OPENING);
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
+        })
+        .inspect(|expression| {
+            check_states(field, std::slice::from_ref(expression), Available::Nothing);
         })
         .ok()
 }
 
 fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic {
-    let code = match error.kind {
-        SyntaxErrorKind::Invalid => ServiceCode::InvalidJsonataExpression,
-        SyntaxErrorKind::Unsupported => ServiceCode::UnsupportedJsonataExpression,
-    };
-    Diagnostic::new(Rule::InvalidJsonata, span, place, error.message.clone())
+    let (code, words) = jsonata_words::service(error);
+    Diagnostic::new(Rule::InvalidJsonata, span, place, jsonata_words::message(error))
         .hint_if(error.hint.clone())
-        .service(error.message.clone())
+        .service(words)
         .service_code(code)
 }
 
@@ -145,8 +223,15 @@ pub(super) fn jsonata_template_with(
     field: &Field<'_, '_>,
     available: Available,
 ) -> Option<jsonata::Template> {
+    if has_open(field.node) {
+        each_text(field.node, &field.at.place(), &mut |node, place| {
+            report_open(field, node, place);
+        });
+    }
     let template = jsonata_template(field)?;
-    check_states(field, &template, available);
+    let mut expressions = Vec::new();
+    template.expressions(&mut |expression| expressions.push(expression.clone()));
+    check_states(field, &expressions, available);
     Some(template)
 }
 
@@ -176,9 +261,9 @@ pub(super) enum Available {
 }
 
 /// Reports parts of `$states` that do not exist at this place.
-fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: Available) {
+fn check_states(field: &Field<'_, '_>, found: &[jsonata::Expression], available: Available) {
     let mut unknown = Vec::new();
-    template.expressions(&mut |expression| {
+    for expression in found {
         expression.states_fields(&mut |name| {
             let exists = match name {
                 "input" | "context" => true,
@@ -190,7 +275,7 @@ fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: 
                 unknown.push(name.to_owned());
             }
         });
-    });
+    }
     for name in unknown {
         let hint = match &*name {
             "result" => {
@@ -199,21 +284,36 @@ fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: 
             "errorOutput" => "there is an error only in Output and Assign of a catcher",
             _ => "it has input, context, and where there is one, result or errorOutput",
         };
+        let (span, place) = first_use(field, &format!("$states.{name}"));
         field.cx.report(
-            field
-                .report(
-                    Rule::UnavailableStatesField,
-                    format!("`$states.{name}` does not exist here"),
-                )
-                .hint(hint)
-                .service(format!("Field '$states.{name}' does not exist."))
-                .service_code(ServiceCode::UnsupportedJsonataExpression),
+            Diagnostic::new(
+                Rule::UnavailableStatesField,
+                span,
+                place,
+                format!("`$states.{name}` does not exist here"),
+            )
+            .hint(hint)
+            .service(format!("Field '$states.{name}' does not exist."))
+            .service_code(ServiceCode::UnsupportedJsonataExpression),
         );
     }
 }
 
+/// Where the words stand first inside the field's value; all of it if they are written otherwise.
+fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
+    let mut found = None;
+    each_text(field.node, &field.at.place(), &mut |node, place| {
+        let at = node.as_str().and_then(|text| text.find(words));
+        if let (None, Some(at)) = (&found, at) {
+            found = Some((field.cx.inside(node, at..at + words.len()), place.clone()));
+        }
+    });
+    found.unwrap_or_else(|| (field.node.span, field.at.place()))
+}
+
 /// A payload template of JSONPath expressions.
 pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template> {
+    unevaluated::check_template(field);
     template::Template::parse(&field.node.to_value())
         .map_err(|errors| {
             for error in errors {
@@ -240,8 +340,16 @@ fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError)
         .hint("drop the `.$` if the value is meant as it stands"),
         TemplateSyntaxErrorKind::Expression(error) => {
             let span = field.cx.inside(node, error.span.clone());
-            let rule = rule_for(node.as_str().unwrap_or_default());
-            Diagnostic::new(rule, span, place, error.message.clone()).hint_if(error.hint.clone())
+            let text = node.as_str().unwrap_or_default();
+            let diagnostic = Diagnostic::new(rule_for(text), span, place, error.message.clone())
+                .hint_if(error.hint.clone());
+            if text.contains(['$', '(']) {
+                diagnostic
+            } else {
+                diagnostic.hint(format!(
+                    "a path begins with `$`: `$.{text}`; a text needs no `.$` in its name"
+                ))
+            }
         }
         TemplateSyntaxErrorKind::TooDeep => {
             Diagnostic::new(Rule::InvalidTemplate, node.span, place, error.kind.to_string())

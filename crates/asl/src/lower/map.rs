@@ -5,15 +5,17 @@ use std::sync::Arc;
 use super::expression::{self, Available};
 use super::flow;
 use super::machine;
+use super::map_io::{item_reader, other_language, result_writer};
+use super::names::AllNames;
 use super::operand::{integer, number};
-use super::reader::{Field, Fields, Misplaced};
+use super::reader::{Field, Fields};
 use super::retry;
 use super::state::{Reading, transition};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::Content;
 use crate::model::{
-    ExecutionType, ItemBatcher, ItemReader, Items, Kind, Machine, Map, Mode, Payload,
-    QueryLanguage, ReaderConfig, ResultWriter, StateId,
+    ExecutionType, ItemBatcher, Items, Kind, Machine, Map, Mode, Payload, QueryLanguage, StateId,
+    WorkflowType,
 };
 use crate::rule::Rule;
 
@@ -35,7 +37,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         processor: Arc::new(processor),
         processor_field,
         mode,
-        label: fields.get("Label").and_then(|field| label(&field)),
+        label: fields.get("Label").and_then(|field| label(&field, reading.around.all)),
         max_concurrency: integer(
             fields,
             language,
@@ -133,7 +135,7 @@ fn processor(reading: &Reading<'_, '_>) -> (Machine, &'static str, Mode) {
         None => Mode::Inline,
     };
     let machine = machine::inner(&inner, reading.around);
-    inner.finish(|_| None);
+    inner.finish(machine::only_of_machine);
     (machine, name, mode)
 }
 
@@ -152,7 +154,13 @@ fn mode(field: &Field<'_, '_>) -> Mode {
         return Mode::Inline;
     };
     let distributed = match fields.get("Mode") {
-        Some(mode) => mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED"),
+        Some(mode) => {
+            let distributed = mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED");
+            if distributed && field.cx.options.workflow_type == WorkflowType::Express {
+                field.cx.report(not_in_express(&mode));
+            }
+            distributed
+        }
         None => false,
     };
     let execution_type = fields.get("ExecutionType");
@@ -175,6 +183,14 @@ fn mode(field: &Field<'_, '_>) -> Mode {
     mode
 }
 
+fn not_in_express(mode: &Field<'_, '_>) -> Diagnostic {
+    mode.report(Rule::ExpressUnsupported, "an EXPRESS workflow cannot run a DISTRIBUTED Map")
+        .hint("make the state machine STANDARD; the Map's children may be EXPRESS")
+        .service(
+            "The field 'Mode' with value 'DISTRIBUTED' is not supported inside 'EXPRESS' state machines",
+        )
+}
+
 fn refuse_distributed_fields(fields: &Fields<'_, '_>) {
     for name in ["ItemReader", "ItemBatcher", "ResultWriter", "Label"] {
         if let Some(field) = fields.get(name) {
@@ -193,54 +209,6 @@ fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) 
     .hint("set ProcessorConfig to {\"Mode\": \"DISTRIBUTED\", \"ExecutionType\": \"STANDARD\"}")
     .service(format!("Field '{name}' is not supported"))
     .service_location(Some(fields.at.place().service_location()))
-}
-
-/// `Arguments` in JSONata, `Parameters` in JSONPath.
-fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload> {
-    let name = match language {
-        QueryLanguage::JsonPath => "Parameters",
-        QueryLanguage::Jsonata => "Arguments",
-    };
-    expression::payload(&fields.get(name)?, language)
-}
-
-fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
-    let fields = field.fields("an item reader")?;
-    let resource = fields.require("Resource").and_then(|field| field.string());
-    let reader = ItemReader {
-        resource: resource.unwrap_or_default().to_owned(),
-        arguments: arguments(&fields, language),
-        config: fields
-            .get("ReaderConfig")
-            .and_then(|field| reader_config(&field, language))
-            .unwrap_or_default(),
-    };
-    fields.finish(|name| other_language(name, language));
-    Some(reader)
-}
-
-fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ReaderConfig> {
-    let fields = field.fields("a reader configuration")?;
-    let word = |name, allowed| {
-        fields.get(name).and_then(|field: Field<'_, '_>| field.word(allowed)).map(str::to_owned)
-    };
-    let config = ReaderConfig {
-        input_type: word("InputType", &["CSV", "JSON", "JSONL", "PARQUET", "MANIFEST"]),
-        transformation: word("Transformation", &["NONE", "LOAD_AND_FLATTEN"]),
-        csv_header_location: word("CSVHeaderLocation", &["FIRST_ROW", "GIVEN"]),
-        csv_headers: fields.get("CSVHeaders").and_then(|field| strings(&field)),
-        csv_delimiter: word("CSVDelimiter", &["COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB"]),
-        max_items: integer(&fields, language, "MaxItems", "MaxItemsPath", 0..=100_000_000),
-        items_pointer: fields.string("ItemsPointer").map(str::to_owned),
-        manifest_type: word("ManifestType", &["S3_INVENTORY", "ATHENA_DATA"]),
-    };
-    fields.finish(|name| other_language(name, language));
-    Some(config)
-}
-
-fn strings(field: &Field<'_, '_>) -> Option<Vec<String>> {
-    let elements = field.array()?;
-    Some(field.elements(elements).filter_map(|e| e.string().map(str::to_owned)).collect())
 }
 
 fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBatcher> {
@@ -277,46 +245,42 @@ fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBa
     Some(batcher)
 }
 
-fn result_writer(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ResultWriter> {
-    let fields = field.fields("a result writer")?;
-    let (mut transformation, mut output_type) = (None, None);
-    if let Some(config) = fields.get("WriterConfig") {
-        let inner = config.fields("a writer configuration")?;
-        transformation =
-            inner.get("Transformation").and_then(|f| f.word(&["NONE", "COMPACT", "FLATTEN"]));
-        output_type = inner.get("OutputType").and_then(|f| f.word(&["JSON", "JSONL"]));
-        inner.finish(|_| None);
-    }
-    let writer = ResultWriter {
-        resource: fields.string("Resource").map(str::to_owned),
-        arguments: arguments(&fields, language),
-        transformation: transformation.map(str::to_owned),
-        output_type: output_type.map(str::to_owned),
-    };
-    fields.finish(|name| other_language(name, language));
-    Some(writer)
-}
-
-fn other_language(name: &str, language: QueryLanguage) -> Option<Misplaced> {
-    Some(Misplaced::in_language(language, flow::of_other_language(name, language)?))
-}
-
 const LABEL_CHARACTERS_MAX: usize = 40;
 
-fn label(field: &Field<'_, '_>) -> Option<String> {
+fn label(field: &Field<'_, '_>, all: &AllNames<'_>) -> Option<String> {
     let text = field.string()?;
     let forbidden =
         |c: char| c.is_whitespace() || c.is_control() || "?*<>{}[]:;,\\|^~$#%&`\"".contains(c);
-    let reason = if text.is_empty() || text.chars().count() > LABEL_CHARACTERS_MAX {
+    let too_long = text.chars().count() > LABEL_CHARACTERS_MAX;
+    let problem = if text.is_empty() || too_long {
         Some(format!("a label has 1 to {LABEL_CHARACTERS_MAX} characters"))
     } else {
-        text.chars()
-            .find(|c| forbidden(*c))
-            .map(|c| format!("a label cannot have the character `{c}`"))
+        let bad = text.chars().find(|c| forbidden(*c));
+        bad.map(|c| format!("a label cannot have the character `{c}`"))
     };
-    if let Some(reason) = reason {
-        field.cx.report(field.report(Rule::InvalidLabel, reason).hint("it becomes part of an ARN"));
-        return None;
-    }
-    Some(text.to_owned())
+    let (reason, code) = match (problem, all.first_label(field.node)) {
+        (Some(reason), _) => (reason, ServiceCode::InvalidLabelName),
+        (None, Some(first)) => {
+            let line = field.cx.source.position(first.span.start).line;
+            let reason = format!("another Map has the label `{text}` already, on line {line}");
+            (reason, ServiceCode::DuplicateLabelName)
+        }
+        (None, None) => return Some(text.to_owned()),
+    };
+    let words = match code {
+        ServiceCode::DuplicateLabelName => format!("Duplicate Label name: {text}"),
+        _ if too_long => format!(
+            "Invalid Label name: Label '{text}' exceeds the {LABEL_CHARACTERS_MAX}-character limit \
+             allowed by the service"
+        ),
+        _ => reason.clone(),
+    };
+    field.cx.report(
+        field
+            .report(Rule::InvalidLabel, reason)
+            .hint("it becomes part of the ARN of the Map Run and its executions")
+            .service(words)
+            .service_code(code),
+    );
+    None
 }
