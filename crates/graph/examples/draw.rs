@@ -26,8 +26,16 @@ fn main() {
 fn scope(definition: &Value, title: Option<String>) -> Graph {
     let empty = serde_json::Map::new();
     let states = definition["States"].as_object().unwrap_or(&empty);
-    let find = |name: &Value| states.keys().position(|key| Some(key.as_str()) == name.as_str());
-    let mut graph = Graph { title, start: find(&definition["StartAt"]), ..Graph::default() };
+    let find = |name: &Value| {
+        states
+            .keys()
+            .position(|key| Some(key.as_str()) == name.as_str())
+    };
+    let mut graph = Graph {
+        title,
+        start: find(&definition["StartAt"]),
+        ..Graph::default()
+    };
     for (index, (name, state)) in states.iter().enumerate() {
         graph.nodes.push(node(name, state));
         for (target, kind) in ways(state) {
@@ -55,11 +63,14 @@ fn node(name: &str, state: &Value) -> Node {
     node.ends = state["End"] == true;
     node.badges = list(&state["Retry"]).iter().map(retry).collect();
     for (index, branch) in list(&state["Branches"]).iter().enumerate() {
-        node.children.push(scope(branch, Some(format!("Branch {}", index + 1))));
+        node.children
+            .push(scope(branch, Some(format!("Branch {}", index + 1))));
     }
     for key in ["Iterator", "ItemProcessor"] {
         if state[key].is_object() {
-            let mode = state[key]["ProcessorConfig"]["Mode"].as_str().unwrap_or("INLINE");
+            let mode = state[key]["ProcessorConfig"]["Mode"]
+                .as_str()
+                .unwrap_or("INLINE");
             let title = format!("For each item ({})", mode.to_lowercase());
             node.children.push(scope(&state[key], Some(title)));
         }
@@ -70,7 +81,9 @@ fn node(name: &str, state: &Value) -> Node {
 fn detail(state: &Value) -> Option<String> {
     let wait = |key: &str, unit: &str| {
         let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
-        state.get(key).map(|value| format!("wait {}{unit}", text(value)))
+        state
+            .get(key)
+            .map(|value| format!("wait {}{unit}", text(value)))
     };
     let resource = state["Resource"].as_str().map(|resource| {
         let tail = resource.rsplit(":::").next().unwrap_or(resource);
@@ -94,14 +107,22 @@ fn ways(state: &Value) -> Vec<(&Value, EdgeKind)> {
         ways.push((next, EdgeKind::Next));
     }
     for rule in list(&state["Choices"]) {
-        ways.push((&rule["Next"], EdgeKind::Choice { condition: condition(rule) }));
+        ways.push((
+            &rule["Next"],
+            EdgeKind::Choice {
+                condition: condition(rule),
+            },
+        ));
     }
     if let Some(default) = state.get("Default") {
         ways.push((default, EdgeKind::Default));
     }
     for rule in list(&state["Catch"]) {
         let errors = list(&rule["ErrorEquals"]).iter();
-        let errors = errors.filter_map(Value::as_str).map(str::to_owned).collect();
+        let errors = errors
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
         ways.push((&rule["Next"], EdgeKind::Catch { errors }));
     }
     ways
@@ -121,10 +142,13 @@ fn condition(rule: &Value) -> String {
         return format!("not ({})", condition(&rule["Not"]));
     }
     let operator = rule.as_object().and_then(|rule| {
-        rule.iter().find(|(key, _)| !matches!(key.as_str(), "Variable" | "Next" | "Comment"))
+        rule.iter()
+            .find(|(key, _)| !matches!(key.as_str(), "Variable" | "Next" | "Comment"))
     });
     let variable = rule["Variable"].as_str().unwrap_or("?");
-    operator.map_or(variable.to_owned(), |(key, value)| format!("{variable} {key} {value}"))
+    operator.map_or(variable.to_owned(), |(key, value)| {
+        format!("{variable} {key} {value}")
+    })
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -109,7 +109,20 @@ impl Node {
 
     /// The nested scopes to draw when this state itself stands `depth` scopes deep.
     pub(crate) fn drawn_children(&self, depth: usize) -> &[Graph] {
-        if depth + 1 < DEPTH_MAX { &self.children } else { &[] }
+        if depth + 1 < DEPTH_MAX {
+            &self.children
+        } else {
+            &[]
+        }
+    }
+
+    /// What text formats say of the state, line by line.
+    pub(crate) fn label_lines(&self, depth: usize) -> Vec<String> {
+        let words = self.detail.iter().chain(&self.badges).cloned();
+        std::iter::once(self.name.replace('\n', " "))
+            .chain(words)
+            .chain(self.hidden_note(depth))
+            .collect()
     }
 
     /// Tells of nested scopes that [`Node::drawn_children`] leaves out.
@@ -124,7 +137,9 @@ impl Node {
             scopes.extend(scope.nodes.iter().flat_map(|node| &node.children));
         }
         let plural = if count == 1 { "" } else { "s" };
-        Some(format!("{count} state{plural} inside, nested too deep to draw"))
+        Some(format!(
+            "{count} state{plural} inside, nested too deep to draw"
+        ))
     }
 }
 
@@ -132,7 +147,9 @@ impl Graph {
     /// The edges that join two existing nodes.
     pub(crate) fn sound_edges(&self) -> impl Iterator<Item = &Edge> {
         let count = self.nodes.len();
-        self.edges.iter().filter(move |edge| edge.from < count && edge.to < count)
+        self.edges
+            .iter()
+            .filter(move |edge| edge.from < count && edge.to < count)
     }
 
     pub(crate) fn sound_start(&self) -> Option<usize> {
@@ -187,5 +204,92 @@ impl Edge {
             EdgeKind::Catch { errors } => Some(errors.join(", ")),
         }
         .filter(|label| !label.trim().is_empty())
+    }
+}
+
+/// Small machines for tests.
+#[cfg(test)]
+pub(crate) mod samples {
+    use super::*;
+
+    /// A task that is retried and caught, and a choice.
+    pub(crate) fn order() -> Graph {
+        let mut charge = Node::new("Charge", Kind::Task);
+        charge.detail = Some("lambda:charge".to_owned());
+        charge.badges = vec!["retry ×3".to_owned()];
+        let errors = vec!["CardExpired".to_owned(), "States.ALL".to_owned()];
+        let condition = "$.paid > 0".to_owned();
+        Graph {
+            start: Some(0),
+            nodes: vec![
+                charge,
+                Node::new("Paid?", Kind::Choice),
+                Node::new("Done", Kind::Succeed),
+                Node::new("Failed", Kind::Fail),
+            ],
+            edges: vec![
+                Edge::new(0, 1, EdgeKind::Next),
+                Edge::new(1, 2, EdgeKind::Choice { condition }),
+                Edge::new(1, 3, EdgeKind::Default),
+                Edge::new(0, 3, EdgeKind::Catch { errors }),
+            ],
+            ..Graph::default()
+        }
+    }
+
+    /// A Parallel with one titled and one nameless branch.
+    pub(crate) fn parallel() -> Graph {
+        let branch = |title: Option<&str>, name: &str, kind| {
+            let node = Node {
+                ends: true,
+                ..Node::new(name, kind)
+            };
+            let title = title.map(str::to_owned);
+            Graph {
+                title,
+                start: Some(0),
+                nodes: vec![node],
+                edges: Vec::new(),
+            }
+        };
+        let children = vec![
+            branch(Some("Branch 1"), "A", Kind::Pass),
+            branch(None, "B", Kind::Wait),
+        ];
+        let both = Node {
+            ends: true,
+            children,
+            ..Node::new("Both", Kind::Parallel)
+        };
+        Graph {
+            start: Some(0),
+            nodes: vec![both],
+            ..Graph::default()
+        }
+    }
+
+    /// A single task.
+    pub(crate) fn named(name: &str) -> Graph {
+        Graph {
+            nodes: vec![Node::new(name, Kind::Task)],
+            ..Graph::default()
+        }
+    }
+
+    /// Parallels inside one another.
+    pub(crate) fn nested(levels: usize) -> Graph {
+        let mut graph = named("innermost");
+        for level in 0..levels {
+            let outer = Node {
+                children: vec![graph],
+                ..Node::new(format!("level {level}"), Kind::Parallel)
+            };
+            graph = Graph {
+                start: Some(0),
+                nodes: vec![outer],
+                ..Graph::default()
+            };
+        }
+        graph
     }
 }

@@ -51,7 +51,9 @@ impl Block {
 impl Line {
     /// Whether the width is a guess, because the characters are not those of the table.
     pub(crate) fn is_guess(&self) -> bool {
-        self.text.chars().any(|c| c > '\u{24f}' && !matches!(c, '…' | '×' | '–' | '≠' | '≤' | '≥'))
+        self.text
+            .chars()
+            .any(|c| c > '\u{24f}' && !matches!(c, '…' | '→' | '×' | '–' | '≠' | '≤' | '≥'))
     }
 }
 
@@ -92,12 +94,23 @@ pub(crate) fn visible(text: &str) -> String {
                     shown.push(' ');
                 }
             }
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' => shown.push('\u{fffd}'),
             c => shown.push(xml_char(c)),
         }
     }
     shown
+}
+
+/// The beginning of a text, with an ellipsis where it goes on.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
 }
 
 /// The character itself, or a visible stand-in where XML 1.0 has no way to write it.
@@ -132,14 +145,18 @@ pub(crate) fn wrap(text: &str, font: Font, width_max: f64, lines_max: usize) -> 
     }
     let lines = lines.into_iter().map(|line| line.trim_end().to_owned());
     let lines = lines.filter(|line| !line.is_empty());
-    let lines = lines.map(|text| Line { width: width(&text, font), text }).collect();
+    let lines = lines
+        .map(|text| Line {
+            width: width(&text, font),
+            text,
+        })
+        .collect();
     Block { lines, cut }
 }
 
 fn push_word(lines: &mut Vec<String>, word: &str, font: Font, width_max: f64) {
-    let fits = |line: &str, more: &str| {
-        width(line, font) + width(more.trim_end(), font) <= width_max
-    };
+    let fits =
+        |line: &str, more: &str| width(line, font) + width(more.trim_end(), font) <= width_max;
     if let Some(last) = lines.last_mut() {
         if fits(last, word) {
             return last.push_str(word);
@@ -209,14 +226,22 @@ fn breaks_between(previous: char, next: char) -> bool {
 mod tests {
     use super::*;
 
-    const FONT: Font = Font { size: 10.0, bold: false };
+    const FONT: Font = Font {
+        size: 10.0,
+        bold: false,
+    };
 
     fn check(text: &str, width_max: f64, expected: &[&str]) {
         let block = wrap(text, FONT, width_max, 3);
         let lines: Vec<&str> = block.lines.iter().map(|line| line.text.as_str()).collect();
         assert_eq!(lines, expected, "{text:?}");
         for line in &block.lines {
-            assert!(line.width <= width_max, "{:?} is {} wide", line.text, line.width);
+            assert!(
+                line.width <= width_max,
+                "{:?} is {} wide",
+                line.text,
+                line.width
+            );
         }
     }
 
@@ -225,19 +250,35 @@ mod tests {
         check("Charge", 60.0, &["Charge"]);
         check("Charge the customer", 60.0, &["Charge the", "customer"]);
         check("ChargeCustomerCard", 60.0, &["Charge", "Customer", "Card"]);
-        check("charge-customer_card", 50.0, &["charge-", "customer_", "card"]);
+        check(
+            "charge-customer_card",
+            50.0,
+            &["charge-", "customer_", "card"],
+        );
     }
 
     #[test]
     fn words_too_long_break_inside_and_texts_too_long_are_cut() {
-        check("abcdefghijklmnopqrst", 40.0, &["abcdefg", "hijklmno", "pqrst"]);
-        check("one two three four five six", 30.0, &["one", "two", "thre…"]);
+        check(
+            "abcdefghijklmnopqrst",
+            40.0,
+            &["abcdefg", "hijklmno", "pqrst"],
+        );
+        check(
+            "one two three four five six",
+            30.0,
+            &["one", "two", "thre…"],
+        );
         check(&"m".repeat(1000), 30.0, &["mmm", "mmm", "mm…"]);
     }
 
     #[test]
     fn an_emoji_sequence_stays_whole() {
-        check("👩\u{200d}🚀👩\u{200d}🚀", 25.0, &["👩\u{200d}🚀", "👩\u{200d}🚀"]);
+        check(
+            "👩\u{200d}🚀👩\u{200d}🚀",
+            25.0,
+            &["👩\u{200d}🚀", "👩\u{200d}🚀"],
+        );
     }
 
     #[test]

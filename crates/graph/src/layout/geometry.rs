@@ -23,7 +23,12 @@ pub(crate) struct Rect {
 impl Rect {
     pub(crate) fn centred(x: f64, y: f64, size: Size) -> Self {
         let Size { width, height } = size;
-        Self { x: x - width / 2.0, y: y - height / 2.0, width, height }
+        Self {
+            x: x - width / 2.0,
+            y: y - height / 2.0,
+            width,
+            height,
+        }
     }
 
     pub(crate) fn right(&self) -> f64 {
@@ -35,7 +40,10 @@ impl Rect {
     }
 
     pub(crate) fn middle(&self) -> Point {
-        Point { x: self.x + self.width / 2.0, y: self.y + self.height / 2.0 }
+        Point {
+            x: self.x + self.width / 2.0,
+            y: self.y + self.height / 2.0,
+        }
     }
 }
 
@@ -54,7 +62,9 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) fn start(x: f64, y: f64) -> Self {
-        Self { steps: vec![Step::Move(Point { x, y })] }
+        Self {
+            steps: vec![Step::Move(Point { x, y })],
+        }
     }
 
     pub(crate) fn end(&self) -> Point {
@@ -80,7 +90,8 @@ impl Path {
         }
         let half = (from.y + y) / 2.0;
         let controls = (Point { x: from.x, y: half }, Point { x, y: half });
-        self.steps.push(Step::Curve(controls.0, controls.1, Point { x, y }));
+        self.steps
+            .push(Step::Curve(controls.0, controls.1, Point { x, y }));
     }
 
     /// Rounds the corner at `corner` on the way to `to`.
@@ -96,7 +107,10 @@ impl Path {
     }
 
     pub(crate) fn shift(&mut self, dx: f64, dy: f64) {
-        let moved = |p: Point| Point { x: p.x + dx, y: p.y + dy };
+        let moved = |p: Point| Point {
+            x: p.x + dx,
+            y: p.y + dy,
+        };
         for step in &mut self.steps {
             *step = match *step {
                 Step::Move(a) => Step::Move(moved(a)),

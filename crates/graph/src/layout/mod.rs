@@ -10,6 +10,7 @@ mod order;
 mod rank;
 pub(crate) mod route;
 mod spread;
+mod straighten;
 
 use geometry::{Path, Rect, Size};
 
@@ -41,6 +42,8 @@ pub(crate) struct Link {
     pub(crate) weight: u32,
     /// Lines to one node that share a bundle may run together.
     pub(crate) bundle: u32,
+    /// The line ends at its label, which says where it leads.
+    pub(crate) jumps: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -63,8 +66,16 @@ pub(crate) struct Route {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layers {
     pub(crate) nodes: Vec<Spot>,
-    /// For each link the spots it passes between its ends, in its own direction.
-    pub(crate) chains: Vec<Vec<Spot>>,
+    pub(crate) chains: Vec<Chain>,
+}
+
+/// The way of a link between its ends, in its own direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chain {
+    pub(crate) spots: Vec<Spot>,
+    /// Whether the link reaches its end itself. Otherwise it ends at its last spot, because
+    /// another link goes on from there or because it jumps.
+    pub(crate) arrives: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -74,6 +85,11 @@ pub(crate) struct Spot {
     /// Equal for spots that several links share.
     pub(crate) vertex: usize,
     pub(crate) holds_label: bool,
+}
+
+/// For each link, whether it is so long that drawing it costs more than it tells.
+pub(crate) fn too_long(problem: &Problem) -> Vec<bool> {
+    layered::too_long(problem)
 }
 
 pub(crate) fn place(problem: &Problem) -> Placement {

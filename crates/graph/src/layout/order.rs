@@ -9,7 +9,11 @@ const LARGE: usize = 4_000;
 
 pub(crate) fn order(mesh: &mut Mesh) {
     start(mesh);
-    let sweeps = if mesh.vertices.len() > LARGE { SWEEPS / 4 } else { SWEEPS };
+    let sweeps = if mesh.vertices.len() > LARGE {
+        SWEEPS / 4
+    } else {
+        SWEEPS
+    };
     let mut best = (crossings(mesh), mesh.ranks.clone());
     for sweep in 0..sweeps {
         if best.0 == 0 {
@@ -21,7 +25,9 @@ pub(crate) fn order(mesh: &mut Mesh) {
         if sweep % 2 == 0 {
             (1..count).for_each(|rank| sort(mesh, rank, true, keep_ties));
         } else {
-            (0..count.saturating_sub(1)).rev().for_each(|rank| sort(mesh, rank, false, keep_ties));
+            (0..count.saturating_sub(1))
+                .rev()
+                .for_each(|rank| sort(mesh, rank, false, keep_ties));
         }
         let found = crossings(mesh);
         if found < best.0 {
@@ -41,7 +47,13 @@ fn start(mesh: &mut Mesh) {
         while let Some(vertex) = stack.pop() {
             if !std::mem::replace(&mut met[vertex], true) {
                 ranks[mesh.vertices[vertex].rank].push(vertex);
-                stack.extend(mesh.vertices[vertex].down.iter().rev().map(|&(next, _)| next));
+                stack.extend(
+                    mesh.vertices[vertex]
+                        .down
+                        .iter()
+                        .rev()
+                        .map(|&(next, _)| next),
+                );
             }
         }
     }
@@ -55,14 +67,23 @@ fn sort(mesh: &mut Mesh, rank: usize, by_upper: bool, keep_ties: bool) {
     let mean = |(index, &vertex): (usize, &usize)| {
         let vertex = &mesh.vertices[vertex];
         let ties = if by_upper { &vertex.up } else { &vertex.down };
-        let (sum, weights) = ties.iter().fold((0.0, 0.0), |(sum, weights), &(to, weight)| {
-            (sum + places[&to] as f64 * weight, weights + weight)
-        });
+        let (sum, weights) = ties
+            .iter()
+            .fold((0.0, 0.0), |(sum, weights), &(to, weight)| {
+                (sum + places[&to] as f64 * weight, weights + weight)
+            });
         // A vertex without neighbours keeps its place among the others.
-        if weights > 0.0 { sum / weights } else { index as f64 }
+        if weights > 0.0 {
+            sum / weights
+        } else {
+            index as f64
+        }
     };
-    let mut keyed: Vec<(f64, usize)> =
-        mesh.ranks[rank].iter().enumerate().map(|entry| (mean(entry), *entry.1)).collect();
+    let mut keyed: Vec<(f64, usize)> = mesh.ranks[rank]
+        .iter()
+        .enumerate()
+        .map(|entry| (mean(entry), *entry.1))
+        .collect();
     if !keep_ties {
         keyed.reverse();
     }
@@ -71,12 +92,18 @@ fn sort(mesh: &mut Mesh, rank: usize, by_upper: bool, keep_ties: bool) {
 }
 
 fn indices(mesh: &Mesh, rank: usize) -> std::collections::HashMap<usize, usize> {
-    mesh.ranks[rank].iter().enumerate().map(|(index, &vertex)| (vertex, index)).collect()
+    mesh.ranks[rank]
+        .iter()
+        .enumerate()
+        .map(|(index, &vertex)| (vertex, index))
+        .collect()
 }
 
 /// How many pairs of ties cross between all neighbouring ranks.
 fn crossings(mesh: &Mesh) -> usize {
-    (1..mesh.ranks.len()).map(|rank| crossings_above(mesh, rank)).sum()
+    (1..mesh.ranks.len())
+        .map(|rank| crossings_above(mesh, rank))
+        .sum()
 }
 
 fn crossings_above(mesh: &Mesh, rank: usize) -> usize {
@@ -84,7 +111,12 @@ fn crossings_above(mesh: &Mesh, rank: usize) -> usize {
     let mut ends = Vec::new();
     for &vertex in &mesh.ranks[rank] {
         let start = ends.len();
-        ends.extend(mesh.vertices[vertex].up.iter().map(|(upper, _)| places[upper]));
+        ends.extend(
+            mesh.vertices[vertex]
+                .up
+                .iter()
+                .map(|(upper, _)| places[upper]),
+        );
         ends[start..].sort_unstable();
     }
     inversions(&ends, mesh.ranks[rank - 1].len())

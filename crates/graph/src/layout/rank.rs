@@ -17,29 +17,34 @@ pub(crate) fn ranks(problem: &Problem) -> Ranks {
     let mut incoming = vec![Vec::new(); count];
     let mut outgoing = vec![Vec::new(); count];
     for (link, &back) in problem.links.iter().zip(&back) {
-        let (upper, lower) = if back { (link.to, link.from) } else { (link.from, link.to) };
-        incoming[lower].push((upper, link.weight));
-        outgoing[upper].push((lower, link.weight));
+        let (upper, lower) = if back {
+            (link.to, link.from)
+        } else {
+            (link.from, link.to)
+        };
+        incoming[lower].push(upper);
+        outgoing[upper].push(lower);
     }
     for &node in &order {
-        ranks[node] = incoming[node].iter().map(|&(from, _)| ranks[from] + 2).max().unwrap_or(0);
+        ranks[node] = incoming[node]
+            .iter()
+            .map(|&from: &usize| ranks[from] + 2)
+            .max()
+            .unwrap_or(0);
     }
-    for &node in order.iter().rev() {
-        sink(node, &incoming[node], &outgoing[node], &mut ranks);
+    // What nothing leads to stands next to what it leads to.
+    for &node in order
+        .iter()
+        .rev()
+        .filter(|&&node| incoming[node].is_empty())
+    {
+        ranks[node] = outgoing[node]
+            .iter()
+            .map(|&to: &usize| ranks[to] - 2)
+            .min()
+            .unwrap_or(0);
     }
     Ranks { nodes: ranks, back }
-}
-
-/// Moves a node down to its successors where that shortens more lines than it lengthens.
-fn sink(node: usize, incoming: &[(usize, u32)], outgoing: &[(usize, u32)], ranks: &mut [usize]) {
-    let weight = |ends: &[(usize, u32)]| ends.iter().map(|&(_, weight)| weight).sum::<u32>();
-    let lowest = outgoing.iter().map(|&(to, _)| ranks[to] - 2).min();
-    if let Some(lowest) = lowest
-        && lowest > ranks[node]
-        && weight(outgoing) > weight(incoming)
-    {
-        ranks[node] = lowest;
-    }
 }
 
 /// Walks the graph depth first, on a stack of its own: long machines must not end ours.
@@ -90,7 +95,9 @@ fn roots(problem: &Problem) -> Vec<usize> {
     }
     let nodes = 0..problem.nodes.len();
     let first = nodes.clone().filter(|&node| !has_incoming[node]);
-    first.chain(nodes.filter(|&node| has_incoming[node])).collect()
+    first
+        .chain(nodes.filter(|&node| has_incoming[node]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -99,9 +106,19 @@ mod tests {
     use super::*;
 
     fn check(links: &[(usize, usize)], expected: &[usize], back: &[usize]) {
-        let link = |&(from, to)| Link { from, to, label: None, weight: 1, bundle: 0 };
+        let link = |&(from, to)| Link {
+            from,
+            to,
+            label: None,
+            weight: 1,
+            bundle: 0,
+            jumps: false,
+        };
         let nodes = vec![Bulk::default(); expected.len()];
-        let found = ranks(&Problem { nodes, links: links.iter().map(link).collect() });
+        let found = ranks(&Problem {
+            nodes,
+            links: links.iter().map(link).collect(),
+        });
         assert_eq!(found.nodes, expected, "{links:?}");
         let upwards: Vec<usize> = (0..links.len()).filter(|&i| found.back[i]).collect();
         assert_eq!(upwards, back, "{links:?}");
@@ -114,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_with_heavier_lines_below_stands_low() {
+    fn what_nothing_leads_to_stands_next_to_what_it_leads_to() {
         check(&[(0, 1), (1, 2), (3, 2)], &[0, 2, 4, 2], &[]);
     }
 }

@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use super::geometry::{Path, Point, Rect, Size};
+use super::geometry::{Path, Point, Rect, Size, Step};
 use super::spread::{Wish, spread};
-use super::{Layers, Link, Placement, Problem, Route, Spot};
+use super::{Chain, Layers, Link, Placement, Problem, Route, Spot};
 
 /// Height of the gap between two ranks: at least, per pixel of sidestep, at most.
 const GAP_MIN: f64 = 24.0;
@@ -19,15 +19,18 @@ const PORT_INSET: f64 = 20.0;
 const PORT_GAP: f64 = 18.0;
 /// How far a line that runs upwards keeps from the side of its box.
 const LANE: f64 = 14.0;
+/// How far below the top of its rank a box may stand.
+const SEAT_MAX: f64 = 24.0;
+const ROUNDING: f64 = 6.0;
 const HEAD_LENGTH: f64 = 8.0;
 const HEAD_WIDTH: f64 = 7.0;
 
 pub(crate) fn route(problem: &Problem, layers: &Layers) -> Placement {
     let stack = Stack::new(problem, layers);
-    let chains: Vec<Vec<Spot>> = layers
+    let chains: Vec<Chain> = layers
         .chains
         .iter()
-        .map(|chain| chain.iter().copied().filter(|spot| stack.is_kept(spot.rank)).collect())
+        .map(|chain| stack.kept(chain))
         .collect();
     let ports = Ports::new(problem, layers, &chains);
     let bands = stack.bands(problem, layers, &chains, &ports);
@@ -35,9 +38,14 @@ pub(crate) fn route(problem: &Problem, layers: &Layers) -> Placement {
         .nodes
         .iter()
         .zip(&problem.nodes)
-        .map(|(spot, bulk)| Rect::centred(spot.x, bands[spot.rank].middle(), bulk.size))
+        .map(|(spot, bulk)| bands[spot.rank].seat(spot.x, bulk.size))
         .collect();
-    let mut pen = Pen { bands: &bands, nodes: &nodes, drawn: HashSet::new() };
+    let mut pen = Pen {
+        layers,
+        bands: &bands,
+        nodes: &nodes,
+        drawn: HashSet::new(),
+    };
     let routes = problem
         .links
         .iter()
@@ -47,11 +55,15 @@ pub(crate) fn route(problem: &Problem, layers: &Layers) -> Placement {
             if layers.nodes[link.from].rank < layers.nodes[link.to].rank {
                 pen.downwards(link, &chains[index], ends)
             } else {
-                pen.upwards(link, &chains[index])
+                pen.upwards(link, &chains[index], ends)
             }
         })
         .collect();
-    framed(Placement { size: Size::default(), nodes, routes })
+    framed(Placement {
+        size: Size::default(),
+        nodes,
+        routes,
+    })
 }
 
 /// The vertical extent of a rank.
@@ -65,6 +77,19 @@ impl Band {
     fn middle(self) -> f64 {
         (self.top + self.bottom) / 2.0
     }
+
+    /// The middle of the rank, but not far from its top: a small box beside a very tall one
+    /// stays near the line that leads to it.
+    fn seat(self, x: f64, size: Size) -> Rect {
+        let slack = self.bottom - self.top - size.height;
+        let y = self.top + (slack / 2.0).min(SEAT_MAX);
+        Rect {
+            x: x - size.width / 2.0,
+            y,
+            width: size.width,
+            height: size.height,
+        }
+    }
 }
 
 /// The ranks on top of one another. Ranks without box or label take no room.
@@ -74,14 +99,17 @@ struct Stack {
 
 impl Stack {
     fn new(problem: &Problem, layers: &Layers) -> Self {
-        let spots = layers.nodes.iter().chain(layers.chains.iter().flatten());
+        let spots = layers
+            .nodes
+            .iter()
+            .chain(layers.chains.iter().flat_map(|chain| &chain.spots));
         let ranks = spots.map(|spot| spot.rank + 1).max().unwrap_or(0);
         let mut heights = vec![0.0_f64; ranks];
         for (spot, bulk) in layers.nodes.iter().zip(&problem.nodes) {
             heights[spot.rank] = heights[spot.rank].max(bulk.size.height);
         }
         for (link, chain) in problem.links.iter().zip(&layers.chains) {
-            if let (Some(label), Some(spot)) = (link.label, chain.first()) {
+            if let (Some(label), Some(spot)) = (link.label, chain.spots.first()) {
                 heights[spot.rank] = heights[spot.rank].max(label.height);
             }
         }
@@ -92,20 +120,39 @@ impl Stack {
         self.heights[rank] > 0.0
     }
 
+    /// The way of a link through ranks that take room.
+    fn kept(&self, chain: &Chain) -> Chain {
+        let spots = chain
+            .spots
+            .iter()
+            .copied()
+            .filter(|spot| self.is_kept(spot.rank));
+        Chain {
+            spots: spots.collect(),
+            arrives: chain.arrives,
+        }
+    }
+
     fn bands(
         &self,
         problem: &Problem,
         layers: &Layers,
-        chains: &[Vec<Spot>],
+        chains: &[Chain],
         ports: &Ports,
     ) -> Vec<Band> {
         let mut sidesteps = vec![0.0_f64; self.heights.len()];
         for (index, (link, chain)) in problem.links.iter().zip(chains).enumerate() {
             let (from, to) = (layers.nodes[link.from], layers.nodes[link.to]);
-            let first = Spot { x: ports.from[index], ..from };
-            let last = Spot { x: ports.to[index], ..to };
+            let first = Spot {
+                x: ports.from[index],
+                ..from
+            };
+            let last = Spot {
+                x: ports.to[index],
+                ..to
+            };
             let mut previous = first;
-            for &spot in chain.iter().chain([&last]) {
+            for &spot in chain.spots.iter().chain(chain.arrives.then_some(&last)) {
                 let upper = previous.rank.min(spot.rank);
                 sidesteps[upper] = sidesteps[upper].max((previous.x - spot.x).abs());
                 previous = spot;
@@ -114,7 +161,10 @@ impl Stack {
         let mut y = 0.0;
         let mut bands = vec![Band::default(); self.heights.len()];
         for (rank, &height) in self.heights.iter().enumerate() {
-            bands[rank] = Band { top: y, bottom: y + height };
+            bands[rank] = Band {
+                top: y,
+                bottom: y + height,
+            };
             if self.is_kept(rank) {
                 y += height + (GAP_MIN + sidesteps[rank] * GAP_SLOPE).min(GAP_MAX);
             }
@@ -123,47 +173,80 @@ impl Stack {
     }
 }
 
-/// Where lines that run downwards leave and enter their boxes, along the x axis.
+/// Where lines leave and enter the tops and bottoms of their boxes, along the x axis.
 struct Ports {
     from: Vec<f64>,
     to: Vec<f64>,
 }
 
+/// An end of a link.
+#[derive(Clone, Copy)]
+enum Port {
+    From(usize),
+    To(usize),
+}
+
 /// A line's wish for a port. Lines that arrive together share one.
 struct PortWish {
-    link: usize,
+    port: Port,
     x: f64,
     shares: Option<usize>,
 }
 
 impl Ports {
-    fn new(problem: &Problem, layers: &Layers, chains: &[Vec<Spot>]) -> Self {
+    fn new(problem: &Problem, layers: &Layers, chains: &[Chain]) -> Self {
         let count = problem.nodes.len();
-        let mut leaving: Vec<Vec<PortWish>> = (0..count).map(|_| Vec::new()).collect();
-        let mut arriving: Vec<Vec<PortWish>> = (0..count).map(|_| Vec::new()).collect();
+        let mut bottoms: Vec<Vec<PortWish>> = (0..count).map(|_| Vec::new()).collect();
+        let mut tops: Vec<Vec<PortWish>> = (0..count).map(|_| Vec::new()).collect();
         let reach = |node: usize| {
             let half = (problem.nodes[node].size.width / 2.0 - PORT_INSET).max(0.0);
             (layers.nodes[node].x - half, layers.nodes[node].x + half)
         };
         let mut ports = Self {
-            from: problem.links.iter().map(|link| layers.nodes[link.from].x).collect(),
-            to: problem.links.iter().map(|link| layers.nodes[link.to].x).collect(),
+            from: problem
+                .links
+                .iter()
+                .map(|link| layers.nodes[link.from].x)
+                .collect(),
+            to: problem
+                .links
+                .iter()
+                .map(|link| layers.nodes[link.to].x)
+                .collect(),
         };
         for (index, (link, chain)) in problem.links.iter().zip(chains).enumerate() {
-            if layers.nodes[link.from].rank >= layers.nodes[link.to].rank {
-                continue;
-            }
-            let (out, into) = match (chain.first(), chain.last()) {
+            let is_down = layers.nodes[link.from].rank < layers.nodes[link.to].rank;
+            let (out, into) = match (chain.spots.first(), chain.spots.last()) {
                 (Some(first), Some(last)) => (first.x, last.x),
-                _ => facing(reach(link.from), reach(link.to)),
+                _ if is_down => facing(reach(link.from), reach(link.to)),
+                _ => continue,
             };
-            let shares = chain.last().map(|spot| spot.vertex);
-            leaving[link.from].push(PortWish { link: index, x: out, shares: None });
-            arriving[link.to].push(PortWish { link: index, x: into, shares });
+            let shares = chain.spots.last().map(|spot| spot.vertex);
+            let out = PortWish {
+                port: Port::From(index),
+                x: out,
+                shares: None,
+            };
+            let into = PortWish {
+                port: Port::To(index),
+                x: into,
+                shares,
+            };
+            let (outs, intos) = if is_down {
+                (&mut bottoms, &mut tops)
+            } else {
+                (&mut tops, &mut bottoms)
+            };
+            if is_down || is_within(out.x, reach(link.from)) {
+                outs[link.from].push(out);
+            }
+            if chain.arrives && (is_down || is_within(into.x, reach(link.to))) {
+                intos[link.to].push(into);
+            }
         }
         for node in 0..count {
-            assign(&mut leaving[node], reach(node), &mut ports.from);
-            assign(&mut arriving[node], reach(node), &mut ports.to);
+            assign(&mut bottoms[node], reach(node), &mut ports);
+            assign(&mut tops[node], reach(node), &mut ports);
         }
         ports
     }
@@ -173,7 +256,11 @@ impl Ports {
 fn facing(upper: (f64, f64), lower: (f64, f64)) -> (f64, f64) {
     let (low, high) = (upper.0.max(lower.0), upper.1.min(lower.1));
     if low > high {
-        return if upper.1 < lower.0 { (upper.1, lower.0) } else { (upper.0, lower.1) };
+        return if upper.1 < lower.0 {
+            (upper.1, lower.0)
+        } else {
+            (upper.0, lower.1)
+        };
     }
     let is_upper_narrow = upper.1 - upper.0 < lower.1 - lower.0;
     let narrow = if is_upper_narrow { upper } else { lower };
@@ -181,14 +268,22 @@ fn facing(upper: (f64, f64), lower: (f64, f64)) -> (f64, f64) {
     (x, x)
 }
 
-fn assign(wishes: &mut [PortWish], reach: (f64, f64), ports: &mut [f64]) {
+/// Lines that run upwards need a port only where they do not leave or enter by a side.
+fn is_within(x: f64, reach: (f64, f64)) -> bool {
+    reach.0 <= x && x <= reach.1
+}
+
+fn assign(wishes: &mut [PortWish], reach: (f64, f64), ports: &mut Ports) {
     wishes.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.shares.cmp(&b.shares)));
     let mut groups: Vec<Wish> = Vec::new();
     let mut group_of = Vec::with_capacity(wishes.len());
     for (index, wish) in wishes.iter().enumerate() {
         let joins = index > 0 && wish.shares.is_some() && wish.shares == wishes[index - 1].shares;
         if !joins {
-            groups.push(Wish { place: wish.x.clamp(reach.0, reach.1), weight: 1.0 });
+            groups.push(Wish {
+                place: wish.x.clamp(reach.0, reach.1),
+                weight: 1.0,
+            });
         }
         group_of.push(groups.len() - 1);
     }
@@ -200,85 +295,113 @@ fn assign(wishes: &mut [PortWish], reach: (f64, f64), ports: &mut [f64]) {
     for (wish, group) in wishes.iter().zip(group_of) {
         let low = reach.0 + gap * group as f64;
         let high = reach.1 - gap * (count - 1 - group) as f64;
-        ports[wish.link] = places[group].max(low).min(high.max(low));
+        let x = places[group].max(low).min(high.max(low));
+        match wish.port {
+            Port::From(link) => ports.from[link] = x,
+            Port::To(link) => ports.to[link] = x,
+        }
     }
 }
 
 /// Draws one line after the other.
 struct Pen<'a> {
+    layers: &'a Layers,
     bands: &'a [Band],
     nodes: &'a [Rect],
-    /// Shared spots that a line already passes, with the side it came from.
+    /// Shared spots that a line already passes.
     drawn: HashSet<usize>,
 }
 
 impl Pen<'_> {
-    fn downwards(&mut self, link: &Link, chain: &[Spot], (out, into): (f64, f64)) -> Route {
+    fn downwards(&mut self, link: &Link, chain: &Chain, (out, into): (f64, f64)) -> Route {
         let (from, to) = (self.nodes[link.from], self.nodes[link.to]);
         let mut route = Route::default();
         let mut path = Path::start(out, from.bottom());
-        path.line(out, self.bottom_of(from));
-        for spot in chain {
+        path.line(out, self.band(link.from).bottom);
+        for spot in &chain.spots {
             let band = self.bands[spot.rank];
             path.swing(spot.x, band.top);
             if spot.holds_label {
                 path = route.interrupt(path, link.label, spot.x, band, 1.0);
+                if link.jumps {
+                    return route;
+                }
             } else if !self.drawn.insert(spot.vertex) {
-                route.paths.push(path);
-                return route;
+                return route.stop(path);
             }
             path.line(spot.x, band.bottom);
         }
-        path.swing(into, self.top_of(to));
+        if !chain.arrives {
+            return route.stop(path);
+        }
+        // Arrive straight: an arrow head on a bend looks broken.
+        path.swing(into, self.band(link.to).top.min(to.y - HEAD_LENGTH));
         path.line(into, to.y - HEAD_LENGTH + 1.0);
         route.paths.push(path);
         route.head = Some(head(Point { x: into, y: to.y }, Point { x: 0.0, y: 1.0 }));
         route
     }
 
-    fn upwards(&mut self, link: &Link, chain: &[Spot]) -> Route {
+    fn upwards(&mut self, link: &Link, chain: &Chain, ends: (f64, f64)) -> Route {
         let (from, to) = (self.nodes[link.from], self.nodes[link.to]);
-        let out = Side::towards(from, chain.first().map(|spot| spot.x));
-        let into = Side::towards(to, chain.last().map(|spot| spot.x));
         let mut route = Route::default();
-        let mut path = Path::start(out.edge, from.middle().y);
-        out.leave(&mut path, self.top_of(from));
-        for spot in chain {
+        let mut path = match Side::towards(from, chain.spots.first()) {
+            Some(side) => side.leave(from.middle().y),
+            None => Path::start(ends.0, from.y),
+        };
+        path.line(path.end().x, self.band(link.from).top);
+        for spot in &chain.spots {
             let band = self.bands[spot.rank];
             path.swing(spot.x, band.bottom);
             if spot.holds_label {
                 path = route.interrupt(path, link.label, spot.x, band, -1.0);
+                if link.jumps {
+                    return route;
+                }
             } else if !self.drawn.insert(spot.vertex) {
-                route.paths.push(path);
-                return route;
+                return route.stop(path);
             }
             path.line(spot.x, band.top);
         }
-        path.swing(into.lane, self.bottom_of(to));
-        into.enter(&mut path, to.middle().y);
+        if !chain.arrives {
+            return route.stop(path);
+        }
+        let bottom = self.band(link.to).bottom;
+        route.head = Some(match Side::towards(to, chain.spots.last()) {
+            Some(side) => {
+                path.swing(side.lane, bottom);
+                side.enter(&mut path, to.middle().y)
+            }
+            None => {
+                path.swing(ends.1, bottom.max(to.bottom() + HEAD_LENGTH));
+                path.line(ends.1, to.bottom() + HEAD_LENGTH - 1.0);
+                head(
+                    Point {
+                        x: ends.1,
+                        y: to.bottom(),
+                    },
+                    Point { x: 0.0, y: -1.0 },
+                )
+            }
+        });
         route.paths.push(path);
-        let tip = Point { x: into.edge, y: to.middle().y };
-        route.head = Some(head(tip, Point { x: -into.sign, y: 0.0 }));
         route
     }
 
-    /// Top of the band a box stands in.
-    fn top_of(&self, node: Rect) -> f64 {
-        self.band_of(node).top.min(node.y)
-    }
-
-    fn bottom_of(&self, node: Rect) -> f64 {
-        self.band_of(node).bottom.max(node.bottom())
-    }
-
-    fn band_of(&self, node: Rect) -> Band {
-        let middle = node.middle().y;
-        let index = self.bands.partition_point(|band| band.bottom < middle);
-        self.bands.get(index).copied().unwrap_or_default()
+    /// The rank a box stands in.
+    fn band(&self, node: usize) -> Band {
+        self.bands[self.layers.nodes[node].rank]
     }
 }
 
 impl Route {
+    /// Ends the line without an arrow head; nothing follows a label that says where it leads.
+    fn stop(mut self, path: Path) -> Self {
+        let is_drawn = path.steps.iter().any(|step| !matches!(step, Step::Move(_)));
+        self.paths.extend(is_drawn.then_some(path));
+        self
+    }
+
     /// Ends the line at its label and starts it anew behind it.
     fn interrupt(
         &mut self,
@@ -306,23 +429,53 @@ struct Side {
 }
 
 impl Side {
-    fn towards(node: Rect, x: Option<f64>) -> Self {
-        let is_left = x.is_some_and(|x| x < node.middle().x);
-        let (sign, edge) = if is_left { (-1.0, node.x) } else { (1.0, node.right()) };
-        Self { sign, edge, lane: edge + sign * LANE }
+    /// The side nearer to the line's next spot; none if the line can go straight up.
+    fn towards(node: Rect, next: Option<&Spot>) -> Option<Self> {
+        let x = next.map_or(f64::INFINITY, |spot| spot.x);
+        if (x - node.middle().x).abs() <= node.width / 2.0 - PORT_INSET {
+            return None;
+        }
+        let is_left = x < node.middle().x;
+        let (sign, edge) = if is_left {
+            (-1.0, node.x)
+        } else {
+            (1.0, node.right())
+        };
+        Some(Self {
+            sign,
+            edge,
+            lane: edge + sign * LANE,
+        })
     }
 
-    fn leave(&self, path: &mut Path, top: f64) {
-        let y = path.end().y;
-        path.line(self.lane - self.sign * 6.0, y);
-        path.corner(Point { x: self.lane, y }, Point { x: self.lane, y: y - 6.0 });
-        path.line(self.lane, top);
+    fn leave(&self, y: f64) -> Path {
+        let mut path = Path::start(self.edge, y);
+        path.line(self.lane - self.sign * ROUNDING, y);
+        path.corner(
+            Point { x: self.lane, y },
+            Point {
+                x: self.lane,
+                y: y - ROUNDING,
+            },
+        );
+        path
     }
 
-    fn enter(&self, path: &mut Path, y: f64) {
-        path.line(self.lane, y + 6.0);
-        let end = Point { x: self.lane - self.sign * 6.0, y };
+    /// Leads the line to the side of the box, and gives the arrow head.
+    fn enter(&self, path: &mut Path, y: f64) -> Path {
+        path.line(self.lane, y + ROUNDING);
+        let end = Point {
+            x: self.lane - self.sign * ROUNDING,
+            y,
+        };
         path.corner(Point { x: self.lane, y }, end);
+        head(
+            Point { x: self.edge, y },
+            Point {
+                x: -self.sign,
+                y: 0.0,
+            },
+        )
     }
 }
 
@@ -332,7 +485,10 @@ fn head(tip: Point, direction: Point) -> Path {
         x: tip.x - direction.x * HEAD_LENGTH,
         y: tip.y - direction.y * HEAD_LENGTH,
     };
-    let across = Point { x: direction.y * HEAD_WIDTH / 2.0, y: direction.x * HEAD_WIDTH / 2.0 };
+    let across = Point {
+        x: direction.y * HEAD_WIDTH / 2.0,
+        y: direction.x * HEAD_WIDTH / 2.0,
+    };
     let mut path = Path::start(base.x - across.x, base.y - across.y);
     path.line(tip.x, tip.y);
     path.line(base.x + across.x, base.y + across.y);
@@ -342,7 +498,16 @@ fn head(tip: Point, direction: Point) -> Path {
 /// Moves everything so that it starts at the origin, and takes its size.
 fn framed(mut placement: Placement) -> Placement {
     let corners = |rect: &Rect| {
-        [Point { x: rect.x, y: rect.y }, Point { x: rect.right(), y: rect.bottom() }]
+        [
+            Point {
+                x: rect.x,
+                y: rect.y,
+            },
+            Point {
+                x: rect.right(),
+                y: rect.bottom(),
+            },
+        ]
     };
     let mut points: Vec<Point> = placement.nodes.iter().flat_map(corners).collect();
     for route in &placement.routes {
@@ -355,7 +520,10 @@ fn framed(mut placement: Placement) -> Placement {
     let least = |of: fn(&Point) -> f64| points.iter().map(of).fold(f64::INFINITY, f64::min);
     let most = |of: fn(&Point) -> f64| points.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
     let (left, top) = (least(|p| p.x), least(|p| p.y));
-    placement.size = Size { width: most(|p| p.x) - left, height: most(|p| p.y) - top };
+    placement.size = Size {
+        width: most(|p| p.x) - left,
+        height: most(|p| p.y) - top,
+    };
     for rect in placement.nodes.iter_mut() {
         rect.x -= left;
         rect.y -= top;

@@ -27,7 +27,11 @@ pub(crate) fn spread(wishes: &[Wish], gap: impl Fn(usize) -> f64) -> Vec<f64> {
         }
         offsets.push(offset);
         let weighted = wish.weight * (wish.place - offset);
-        runs.push(Run { first: index, weight: wish.weight, wish: weighted });
+        runs.push(Run {
+            first: index,
+            weight: wish.weight,
+            wish: weighted,
+        });
         while let [.., left, right] = &mut runs[..]
             && left.wish / left.weight > right.wish / right.weight
         {
@@ -52,7 +56,10 @@ mod tests {
     use super::*;
 
     fn check(wishes: &[f64], expected: &[f64]) {
-        let wishes: Vec<Wish> = wishes.iter().map(|&place| Wish { place, weight: 1.0 }).collect();
+        let wishes: Vec<Wish> = wishes
+            .iter()
+            .map(|&place| Wish { place, weight: 1.0 })
+            .collect();
         assert_eq!(spread(&wishes, |_| 10.0), expected);
     }
 
@@ -61,6 +68,14 @@ mod tests {
         check(&[], &[]);
         check(&[0.0, 50.0], &[0.0, 50.0]);
         check(&[20.0, 20.0], &[15.0, 25.0]);
-        check(&[0.0, 100.0, 100.0, 90.0], &[0.0, 86.666_666_666_666_67, 96.666_666_666_666_67, 106.666_666_666_666_67]);
+        check(
+            &[0.0, 100.0, 100.0, 90.0],
+            &[
+                0.0,
+                86.666_666_666_666_67,
+                96.666_666_666_666_67,
+                106.666_666_666_666_67,
+            ],
+        );
     }
 }

@@ -5,9 +5,18 @@ use crate::layout::geometry::{Point, Rect, Size};
 use crate::model::{Graph, Kind, Node};
 use crate::text::{self, Block, Font, Line};
 
-pub(crate) const NAME_FONT: Font = Font { size: 13.0, bold: true };
-pub(crate) const DETAIL_FONT: Font = Font { size: 11.0, bold: false };
-pub(crate) const BADGE_FONT: Font = Font { size: 10.0, bold: false };
+pub(crate) const NAME_FONT: Font = Font {
+    size: 13.0,
+    bold: true,
+};
+pub(crate) const DETAIL_FONT: Font = Font {
+    size: 11.0,
+    bold: false,
+};
+pub(crate) const BADGE_FONT: Font = Font {
+    size: 10.0,
+    bold: false,
+};
 
 const NAME_HEIGHT: f64 = 17.0;
 const DETAIL_HEIGHT: f64 = 15.0;
@@ -60,15 +69,31 @@ pub(crate) struct Frame<'a> {
 
 impl<'a> Card<'a> {
     pub(crate) fn new(node: &'a Node, depth: usize) -> Self {
-        let name = if node.name.trim().is_empty() { "(no name)" } else { &node.name };
+        let name = if node.name.trim().is_empty() {
+            "(no name)"
+        } else {
+            &node.name
+        };
         let note = node.hidden_note(depth);
         let name = text::wrap(name, NAME_FONT, TEXT_WIDTH_MAX, 3);
-        let details = [node.detail.as_deref(), note.as_deref()].into_iter().flatten();
-        let details: Vec<Block> =
-            details.map(|detail| text::wrap(detail, DETAIL_FONT, TEXT_WIDTH_MAX, 2)).collect();
-        let slant = if node.kind == Kind::Choice { SLANT } else { 0.0 };
+        let details = [node.detail.as_deref(), note.as_deref()]
+            .into_iter()
+            .flatten();
+        let details: Vec<Block> = details
+            .map(|detail| text::wrap(detail, DETAIL_FONT, TEXT_WIDTH_MAX, 2))
+            .collect();
+        let slant = if node.kind == Kind::Choice {
+            SLANT
+        } else {
+            0.0
+        };
         let left = slant + PADDING + ICON_SIZE + PADDING;
-        let mut column = Column { left, y: PADDING, width: 0.0, texts: Vec::new() };
+        let mut column = Column {
+            left,
+            y: PADDING,
+            width: 0.0,
+            texts: Vec::new(),
+        };
         column.push(name, NAME_HEIGHT, NAME_FONT, "name");
         for detail in details {
             column.push(detail, DETAIL_HEIGHT, DETAIL_FONT, "detail");
@@ -81,7 +106,10 @@ impl<'a> Card<'a> {
                 height: (column.y + PADDING).max(ICON_SIZE + 2.0 * PADDING),
                 ..Rect::default()
             },
-            icon: Point { x: slant + PADDING, y: PADDING },
+            icon: Point {
+                x: slant + PADDING,
+                y: PADDING,
+            },
             texts: column.texts,
             badges,
             frames: Vec::new(),
@@ -107,12 +135,18 @@ impl<'a> Card<'a> {
 
     /// Puts nested scopes below the words, side by side, in as many rows as they need.
     fn add_frames(&mut self, children: &'a [Graph], depth: usize) {
-        let mut corner = Point { x: FRAME_GAP, y: self.rect.height };
+        let mut corner = Point {
+            x: FRAME_GAP,
+            y: self.rect.height,
+        };
         let mut row_height = 0.0_f64;
         for child in children {
             let mut frame = Frame::new(child, depth + 1);
             if corner.x > FRAME_GAP && corner.x + frame.rect.width > ROW_WIDTH_MAX {
-                corner = Point { x: FRAME_GAP, y: corner.y + row_height + FRAME_GAP };
+                corner = Point {
+                    x: FRAME_GAP,
+                    y: corner.y + row_height + FRAME_GAP,
+                };
                 row_height = 0.0;
             }
             frame.shift(corner);
@@ -132,8 +166,13 @@ impl<'a> Card<'a> {
             let y = first.rect.y;
             let count = rest.iter().take_while(|frame| frame.rect.y == y).count();
             let (row, others) = rest.split_at_mut(count);
-            let height = row.iter().map(|frame| frame.rect.height).fold(0.0, f64::max);
-            let end = row.last().map_or(0.0, |frame| frame.rect.right() + FRAME_GAP);
+            let height = row
+                .iter()
+                .map(|frame| frame.rect.height)
+                .fold(0.0, f64::max);
+            let end = row
+                .last()
+                .map_or(0.0, |frame| frame.rect.right() + FRAME_GAP);
             let more = (self.rect.width - end) / count as f64;
             for (index, frame) in row.iter_mut().enumerate() {
                 frame.rect.x += more * index as f64;
@@ -151,15 +190,27 @@ impl<'a> Frame<'a> {
         let scope = Scope::new(graph, depth);
         let title = graph.title.as_deref().unwrap_or_default();
         let title = text::wrap(title, DETAIL_FONT, scope.size.width.max(TEXT_WIDTH_MAX), 1);
-        let top = if title.lines.is_empty() { FRAME_PADDING } else { FRAME_TITLE_HEIGHT + 4.0 };
-        let inner = Size { width: scope.size.width.max(title.width()), ..scope.size };
+        let top = if title.lines.is_empty() {
+            FRAME_PADDING
+        } else {
+            FRAME_TITLE_HEIGHT + 4.0
+        };
+        let inner = Size {
+            width: scope.size.width.max(title.width()),
+            ..scope.size
+        };
         let rect = Rect {
             width: inner.width + 2.0 * FRAME_PADDING,
             height: inner.height + top + FRAME_PADDING,
             ..Rect::default()
         };
         let x = (rect.width - scope.size.width) / 2.0;
-        Self { rect, title, scope, origin: Point { x, y: top } }
+        Self {
+            rect,
+            title,
+            scope,
+            origin: Point { x, y: top },
+        }
     }
 
     fn shift(&mut self, by: Point) {
@@ -183,7 +234,14 @@ impl Column {
         self.width = self.width.max(block.width());
         for line in block.lines {
             let baseline = self.y + (line_height + font.size * 0.72) / 2.0;
-            self.texts.push(Text { at: Point { x: self.left, y: baseline }, line, class });
+            self.texts.push(Text {
+                at: Point {
+                    x: self.left,
+                    y: baseline,
+                },
+                line,
+                class,
+            });
             self.y += line_height;
         }
     }
@@ -194,15 +252,28 @@ fn badges(remarks: &[String], column: &mut Column) -> Vec<(Rect, Line)> {
     let mut badges = Vec::new();
     let hidden = remarks.len().saturating_sub(BADGES_MAX);
     let more = (hidden > 0).then(|| format!("+{hidden}"));
-    let mut corner = Point { x: column.left, y: column.y + 4.0 };
+    let mut corner = Point {
+        x: column.left,
+        y: column.y + 4.0,
+    };
     for remark in remarks.iter().take(BADGES_MAX).chain(&more) {
         let block = text::wrap(remark, BADGE_FONT, BADGE_WIDTH_MAX, 1);
-        let Some(line) = block.lines.into_iter().next() else { continue };
+        let Some(line) = block.lines.into_iter().next() else {
+            continue;
+        };
         let width = line.width + 2.0 * BADGE_PADDING;
         if corner.x > column.left && corner.x + width > column.left + TEXT_WIDTH_MAX {
-            corner = Point { x: column.left, y: corner.y + BADGE_HEIGHT + 4.0 };
+            corner = Point {
+                x: column.left,
+                y: corner.y + BADGE_HEIGHT + 4.0,
+            };
         }
-        let rect = Rect { x: corner.x, y: corner.y, width, height: BADGE_HEIGHT };
+        let rect = Rect {
+            x: corner.x,
+            y: corner.y,
+            width,
+            height: BADGE_HEIGHT,
+        };
         column.width = column.width.max(rect.right() - column.left);
         column.y = rect.bottom();
         corner.x = rect.right() + 4.0;

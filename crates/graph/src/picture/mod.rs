@@ -33,10 +33,16 @@ pub(crate) struct Marker {
 impl<'a> Scope<'a> {
     /// Lays out a scope that `depth` others surround.
     pub(crate) fn new(graph: &'a Graph, depth: usize) -> Self {
-        let mut cards: Vec<Card<'a>> =
-            graph.nodes.iter().map(|node| Card::new(node, depth)).collect();
+        let mut cards: Vec<Card<'a>> = graph
+            .nodes
+            .iter()
+            .map(|node| Card::new(node, depth))
+            .collect();
         let mut wires = wire::merged(graph);
         let mut problem = problem(&mut cards, &wires);
+        if shorten(graph, &mut wires, &problem) {
+            problem.links = links(&wires);
+        }
         let mut markers = markers(graph, depth, &mut problem);
         let placement = layout::place(&problem);
         let (places, marker_places) = placement.nodes.split_at(cards.len());
@@ -52,7 +58,12 @@ impl<'a> Scope<'a> {
         }
         wires.extend(routes.map(Wire::plain));
         wire::draw_loops(&mut wires, &cards);
-        Self { size: placement.size, cards, markers, wires }
+        Self {
+            size: placement.size,
+            cards,
+            markers,
+            wires,
+        }
     }
 }
 
@@ -63,10 +74,36 @@ fn problem(cards: &mut [Card], wires: &[Wire]) -> Problem {
     for (card, room) in cards.iter_mut().zip(rooms) {
         card.rect.height = card.rect.height.max(room.height);
         let Rect { width, height, .. } = card.rect;
-        problem.nodes.push(Bulk { size: Size { width, height }, margin: room.width });
+        problem.nodes.push(Bulk {
+            size: Size { width, height },
+            margin: room.width,
+        });
     }
-    problem.links = wires.iter().filter(|wire| !wire.is_loop()).map(Wire::link).collect();
+    problem.links = links(wires);
     problem
+}
+
+fn links(wires: &[Wire]) -> Vec<Link> {
+    wires
+        .iter()
+        .filter(|wire| !wire.is_loop())
+        .map(Wire::link)
+        .collect()
+}
+
+/// Lets wires jump that are too long to draw, and tells whether there are any.
+fn shorten(graph: &Graph, wires: &mut [Wire], problem: &Problem) -> bool {
+    let too_long = layout::too_long(problem);
+    let wires = wires
+        .iter_mut()
+        .filter(|wire| !wire.is_loop())
+        .zip(&too_long);
+    for (wire, _) in wires.filter(|(_, is_too_long)| **is_too_long) {
+        if let Some((_, to)) = wire.ends() {
+            wire.jump_to(&graph.nodes[to].name);
+        }
+    }
+    too_long.contains(&true)
 }
 
 /// Adds the start of the scope and its ends to the layout.
@@ -78,10 +115,28 @@ fn markers(graph: &Graph, depth: usize, problem: &mut Problem) -> Vec<Marker> {
     for (node, is_start) in starts.into_iter().chain(ends.map(|node| (node, false))) {
         let (width, height) = if is_named { (52.0, 24.0) } else { (14.0, 14.0) };
         let index = problem.nodes.len();
-        problem.nodes.push(Bulk { size: Size { width, height }, margin: 0.0 });
-        let (from, to) = if is_start { (index, node) } else { (node, index) };
-        problem.links.push(Link { from, to, label: None, weight: 4, bundle: 0 });
-        markers.push(Marker { rect: Rect::default(), is_start, is_named });
+        problem.nodes.push(Bulk {
+            size: Size { width, height },
+            margin: 0.0,
+        });
+        let (from, to) = if is_start {
+            (index, node)
+        } else {
+            (node, index)
+        };
+        problem.links.push(Link {
+            from,
+            to,
+            label: None,
+            weight: 6,
+            bundle: 0,
+            jumps: false,
+        });
+        markers.push(Marker {
+            rect: Rect::default(),
+            is_start,
+            is_named,
+        });
     }
     markers
 }

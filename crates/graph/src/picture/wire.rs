@@ -6,7 +6,10 @@ use crate::layout::{Link, Route};
 use crate::model::{Edge, EdgeKind, Graph};
 use crate::text::{self, Block, Font};
 
-pub(crate) const LABEL_FONT: Font = Font { size: 11.0, bold: false };
+pub(crate) const LABEL_FONT: Font = Font {
+    size: 11.0,
+    bold: false,
+};
 pub(crate) const LABEL_LINE_HEIGHT: f64 = 14.0;
 const LABEL_WIDTH_MAX: f64 = 170.0;
 const LABEL_PADDING: f64 = 4.0;
@@ -22,6 +25,8 @@ pub(crate) struct Wire<'a> {
     /// The whole text of the label.
     pub(crate) title: String,
     pub(crate) route: Route,
+    /// The line is not drawn to its end; its label names it instead.
+    pub(crate) jumps: bool,
 }
 
 /// The wires of a scope, in the order in which their first edges stand there.
@@ -29,7 +34,9 @@ pub(crate) fn merged(graph: &Graph) -> Vec<Wire<'_>> {
     let mut groups: Vec<Vec<&Edge>> = Vec::new();
     let mut index = std::collections::HashMap::new();
     for edge in graph.sound_edges() {
-        let group = *index.entry((edge.from, edge.to, edge.is_error())).or_insert(groups.len());
+        let group = *index
+            .entry((edge.from, edge.to, edge.is_error()))
+            .or_insert(groups.len());
         if group == groups.len() {
             groups.push(Vec::new());
         }
@@ -53,12 +60,33 @@ impl<'a> Wire<'a> {
         } else {
             stacked(&labels)
         };
-        Self { edges, label, title, route: Route::default() }
+        Self {
+            edges,
+            label,
+            title,
+            route: Route::default(),
+            jumps: false,
+        }
     }
 
     /// A line that stands for no edge.
     pub(crate) fn plain(route: Route) -> Self {
-        Self { edges: Vec::new(), label: Block::default(), title: String::new(), route }
+        Self {
+            edges: Vec::new(),
+            label: Block::default(),
+            title: String::new(),
+            route,
+            jumps: false,
+        }
+    }
+
+    /// Names the end of the line in its label.
+    pub(crate) fn jump_to(&mut self, name: &str) {
+        let name = format!("→ {name}");
+        let line = text::wrap(&name, LABEL_FONT, LABEL_WIDTH_MAX, 1);
+        self.label.lines.extend(line.lines);
+        self.title = format!("{}\n{name}", self.title).trim().to_owned();
+        self.jumps = true;
     }
 
     pub(crate) fn is_error(&self) -> bool {
@@ -82,17 +110,27 @@ impl<'a> Wire<'a> {
         let (from, to) = self.ends().unwrap_or_default();
         let weight = match self.edges.first().map(|edge| &edge.kind) {
             Some(EdgeKind::Catch { .. }) => 1,
-            Some(EdgeKind::Next) => 4,
-            _ => 2,
+            Some(EdgeKind::Next) => 6,
+            _ => 3,
         };
         let bundle = u32::from(self.is_error());
-        Link { from, to, label: self.label_size(), weight, bundle }
+        Link {
+            from,
+            to,
+            label: self.label_size(),
+            weight,
+            bundle,
+            jumps: self.jumps,
+        }
     }
 
     /// What the line needs if it leads back to its own state.
     fn loop_size(&self) -> Size {
         let label = self.label_size().unwrap_or_default();
-        Size { width: LOOP_REACH + label.width + 2.0, height: label.height.max(26.0) + 4.0 }
+        Size {
+            width: LOOP_REACH + label.width + 2.0,
+            height: label.height.max(26.0) + 4.0,
+        }
     }
 
     fn label_size(&self) -> Option<Size> {
@@ -108,14 +146,20 @@ impl<'a> Wire<'a> {
 fn stacked(labels: &[String]) -> Block {
     let mut stacked = Block::default();
     for (index, label) in labels.iter().enumerate() {
-        let label = if index > 0 { format!("or {label}") } else { label.clone() };
+        let label = if index > 0 {
+            format!("or {label}")
+        } else {
+            label.clone()
+        };
         let lines_max = if labels.len() == 1 { 3 } else { 2 };
         let block = text::wrap(&label, LABEL_FONT, LABEL_WIDTH_MAX, lines_max);
         let is_last = index + 1 == labels.len();
         let room = LABEL_LINES_MAX - usize::from(!is_last);
         if stacked.lines.len() + block.lines.len() > room {
             let more = format!("or {} more", labels.len() - index);
-            stacked.lines.extend(text::wrap(&more, LABEL_FONT, LABEL_WIDTH_MAX, 1).lines);
+            stacked
+                .lines
+                .extend(text::wrap(&more, LABEL_FONT, LABEL_WIDTH_MAX, 1).lines);
             stacked.cut = true;
             break;
         }
@@ -129,7 +173,9 @@ fn stacked(labels: &[String]) -> Block {
 pub(crate) fn loop_rooms(wires: &[Wire], count: usize) -> Vec<Size> {
     let mut rooms = vec![Size::default(); count];
     for wire in wires.iter().filter(|wire| wire.is_loop()) {
-        let Some((node, _)) = wire.ends() else { continue };
+        let Some((node, _)) = wire.ends() else {
+            continue;
+        };
         rooms[node].width = rooms[node].width.max(wire.loop_size().width);
         rooms[node].height += wire.loop_size().height;
     }
@@ -141,7 +187,9 @@ pub(crate) fn draw_loops(wires: &mut [Wire], cards: &[Card]) {
     let rooms = loop_rooms(wires, cards.len());
     let mut used = vec![0.0; cards.len()];
     for wire in wires.iter_mut().filter(|wire| wire.is_loop()) {
-        let Some((node, _)) = wire.ends() else { continue };
+        let Some((node, _)) = wire.ends() else {
+            continue;
+        };
         let rect = cards[node].rect;
         let height = wire.loop_size().height;
         let middle = rect.middle().y + used[node] + (height - rooms[node].height) / 2.0;
@@ -155,8 +203,23 @@ fn loop_route(edge: f64, middle: f64, label: Option<Size>) -> Route {
     let reach = edge + LOOP_REACH - 4.0;
     let mut path = Path::start(edge, top);
     path.line(reach - 8.0, top);
-    path.corner(Point { x: reach, y: top }, Point { x: reach, y: middle });
-    path.corner(Point { x: reach, y: bottom }, Point { x: reach - 8.0, y: bottom });
+    path.corner(
+        Point { x: reach, y: top },
+        Point {
+            x: reach,
+            y: middle,
+        },
+    );
+    path.corner(
+        Point {
+            x: reach,
+            y: bottom,
+        },
+        Point {
+            x: reach - 8.0,
+            y: bottom,
+        },
+    );
     path.line(edge + 7.0, bottom);
     let mut head = Path::start(edge + 8.0, bottom - 3.5);
     head.line(edge, bottom);
@@ -167,5 +230,9 @@ fn loop_route(edge: f64, middle: f64, label: Option<Size>) -> Route {
         width: size.width,
         height: size.height,
     });
-    Route { paths: vec![path], label, head: Some(head) }
+    Route {
+        paths: vec![path],
+        label,
+        head: Some(head),
+    }
 }

@@ -24,7 +24,10 @@ pub fn svg(graph: &Graph) -> String {
     let scope = Scope::new(graph, 0);
     let width = number(scope.size.width + 2.0 * MARGIN);
     let height = number(scope.size.height + 2.0 * MARGIN);
-    let title = graph.title.as_deref().filter(|title| !title.trim().is_empty());
+    let title = graph
+        .title
+        .as_deref()
+        .filter(|title| !title.trim().is_empty());
     let title = escape(title.unwrap_or("State machine"));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"everstep-graph\" role=\"img\" \
@@ -32,7 +35,14 @@ pub fn svg(graph: &Graph) -> String {
          viewBox=\"0 0 {width} {height}\">\n<style>\n{STYLE}</style>\n\
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n"
     );
-    write_scope(&mut out, &scope, Point { x: MARGIN, y: MARGIN });
+    write_scope(
+        &mut out,
+        &scope,
+        Point {
+            x: MARGIN,
+            y: MARGIN,
+        },
+    );
     out.push_str("</svg>\n");
     out
 }
@@ -45,7 +55,12 @@ macro_rules! put {
 }
 
 fn write_scope(out: &mut String, scope: &Scope, origin: Point) {
-    put!(out, "<g transform=\"translate({} {})\">\n", number(origin.x), number(origin.y));
+    put!(
+        out,
+        "<g transform=\"translate({} {})\">\n",
+        number(origin.x),
+        number(origin.y)
+    );
     for wire in &scope.wires {
         write_wire(out, wire, &scope.cards);
     }
@@ -59,25 +74,50 @@ fn write_scope(out: &mut String, scope: &Scope, origin: Point) {
 }
 
 fn write_card(out: &mut String, card: &Card) {
-    let href = card.node.href.as_deref().filter(|href| is_safe(href)).map(escape);
+    let href = card
+        .node
+        .href
+        .as_deref()
+        .filter(|href| is_safe(href))
+        .map(escape);
     if let Some(href) = &href {
         put!(out, "<a href=\"{href}\">");
     }
     let kind = card.node.kind.name().to_lowercase();
-    put!(out, "<g class=\"state {kind}\" data-state=\"{}\"", escape(&card.node.name));
+    put!(
+        out,
+        "<g class=\"state {kind}\" data-state=\"{}\"",
+        escape(&card.node.name)
+    );
     if let Some(status) = card.node.status {
         put!(out, " data-status=\"{}\"", status.name());
     }
     let (x, y) = (number(card.rect.x), number(card.rect.y));
-    put!(out, " transform=\"translate({x} {y})\"><title>{}</title>", escape(&card.title));
+    put!(
+        out,
+        " transform=\"translate({x} {y})\"><title>{}</title>",
+        escape(&card.title)
+    );
     write_box(out, card);
     write_icon(out, card);
     for text in &card.texts {
         write_text(out, text.class, text.at, &text.line);
     }
     for (rect, line) in &card.badges {
-        put!(out, "<g class=\"badge\"><rect {} rx=\"8\"/>", attributes(rect));
-        write_text(out, "", Point { x: rect.middle().x, y: rect.y + 11.5 }, line);
+        put!(
+            out,
+            "<g class=\"badge\"><rect {} rx=\"8\"/>",
+            attributes(rect)
+        );
+        write_text(
+            out,
+            "",
+            Point {
+                x: rect.middle().x,
+                y: rect.y + 11.5,
+            },
+            line,
+        );
         out.push_str("</g>");
     }
     for frame in &card.frames {
@@ -93,22 +133,41 @@ fn write_card(out: &mut String, card: &Card) {
 /// The outline, twice: one to be filled like the paper, one to tint it.
 fn write_box(out: &mut String, card: &Card) {
     let Rect { width, height, .. } = card.rect;
-    let size = Rect { x: 0.0, y: 0.0, width, height };
+    let size = Rect {
+        x: 0.0,
+        y: 0.0,
+        width,
+        height,
+    };
     let shape = match card.node.kind {
         Kind::Choice => {
             let (right, middle) = (number(width - SLANT), number(height / 2.0));
             let (width, height) = (number(width), number(height));
-            format!("path d=\"M{SLANT} 0H{right}L{width} {middle} {right} {height}H{SLANT}L0 {middle}z\"")
+            format!(
+                "path d=\"M{SLANT} 0H{right}L{width} {middle} {right} {height}H{SLANT}L0 {middle}z\""
+            )
         }
         Kind::Succeed | Kind::Fail => {
-            format!("rect {} rx=\"{}\"", attributes(&size), number((height / 2.0).min(22.0)))
+            format!(
+                "rect {} rx=\"{}\"",
+                attributes(&size),
+                number((height / 2.0).min(22.0))
+            )
         }
         _ => format!("rect {} rx=\"8\"", attributes(&size)),
     };
     if card.node.kind == Kind::Map {
         // The edge of a second card below: there are many of these.
-        let behind = Rect { x: 4.0, y: 4.0, ..size };
-        put!(out, "<rect class=\"box\" {} rx=\"8\"/>", attributes(&behind));
+        let behind = Rect {
+            x: 4.0,
+            y: 4.0,
+            ..size
+        };
+        put!(
+            out,
+            "<rect class=\"box\" {} rx=\"8\"/>",
+            attributes(&behind)
+        );
     }
     put!(out, "<{shape} class=\"box\"/><{shape} class=\"tint\"/>");
 }
@@ -117,14 +176,24 @@ fn write_icon(out: &mut String, card: &Card) {
     let (x, y) = (number(card.icon.x), number(card.icon.y));
     let path = icons::path(card.node.kind);
     put!(out, "<g class=\"icon\" transform=\"translate({x} {y})\">");
-    put!(out, "<rect width=\"{ICON_SIZE}\" height=\"{ICON_SIZE}\" rx=\"6\"/>");
+    put!(
+        out,
+        "<rect width=\"{ICON_SIZE}\" height=\"{ICON_SIZE}\" rx=\"6\"/>"
+    );
     put!(out, "<path transform=\"translate(4 4)\" d=\"{path}\"/></g>");
 }
 
 fn write_frame(out: &mut String, frame: &Frame) {
-    put!(out, "\n<rect class=\"frame\" {} rx=\"6\"/>", attributes(&frame.rect));
+    put!(
+        out,
+        "\n<rect class=\"frame\" {} rx=\"6\"/>",
+        attributes(&frame.rect)
+    );
     if let Some(line) = frame.title.lines.first() {
-        let at = Point { x: frame.rect.x + 12.0, y: frame.rect.y + 18.0 };
+        let at = Point {
+            x: frame.rect.x + 12.0,
+            y: frame.rect.y + 18.0,
+        };
         write_text(out, "heading", at, line);
     }
     write_scope(out, &frame.scope, frame.origin);
@@ -163,7 +232,15 @@ fn write_label(out: &mut String, wire: &Wire, rect: &Rect) {
     for (index, line) in lines.iter().enumerate() {
         let inset = (LABEL_LINE_HEIGHT + LABEL_FONT.size * 0.72) / 2.0;
         let y = top + index as f64 * LABEL_LINE_HEIGHT + inset;
-        write_text(out, "", Point { x: rect.middle().x, y }, line);
+        write_text(
+            out,
+            "",
+            Point {
+                x: rect.middle().x,
+                y,
+            },
+            line,
+        );
     }
 }
 
@@ -177,11 +254,18 @@ fn write_marker(out: &mut String, marker: &Marker) {
         let word = if marker.is_start { "Start" } else { "End" };
         let radius = number(height / 2.0);
         put!(out, "<rect {} rx=\"{radius}\"/>", attributes(&marker.rect));
-        put!(out, "<text x=\"{x}\" y=\"{}\">{word}</text>", number(middle.y + 4.0));
+        put!(
+            out,
+            "<text x=\"{x}\" y=\"{}\">{word}</text>",
+            number(middle.y + 4.0)
+        );
     } else if marker.is_start {
         put!(out, "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"6\"/>");
     } else {
-        put!(out, "<circle class=\"ring\" cx=\"{x}\" cy=\"{y}\" r=\"6\"/>");
+        put!(
+            out,
+            "<circle class=\"ring\" cx=\"{x}\" cy=\"{y}\" r=\"6\"/>"
+        );
         put!(out, "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"3\"/>");
     }
     out.push_str("</g>\n");
@@ -196,7 +280,10 @@ fn write_text(out: &mut String, class: &str, at: Point, line: &Line) {
     put!(out, " x=\"{}\" y=\"{}\"", number(at.x), number(at.y));
     if line.is_guess() && line.width > 0.0 {
         let width = number(line.width);
-        put!(out, " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"");
+        put!(
+            out,
+            " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\""
+        );
     }
     put!(out, ">{}</text>", escape(&line.text));
 }
