@@ -25,7 +25,8 @@ pub(crate) struct Problem {
     pub(crate) links: Vec<Link>,
 }
 
-/// A box to place, with room to keep free on its left and right.
+/// A box to place, with room to keep free beside it: the right side is used, the left side
+/// keeps the box in the middle of its lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Bulk {
     pub(crate) size: Size,

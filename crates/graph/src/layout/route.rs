@@ -59,11 +59,12 @@ pub(crate) fn route(problem: &Problem, layers: &Layers) -> Placement {
             }
         })
         .collect();
-    framed(Placement {
+    let placement = Placement {
         size: Size::default(),
         nodes,
         routes,
-    })
+    };
+    framed(placement, problem)
 }
 
 /// The vertical extent of a rank.
@@ -496,7 +497,7 @@ fn head(tip: Point, direction: Point) -> Path {
 }
 
 /// Moves everything so that it starts at the origin, and takes its size.
-fn framed(mut placement: Placement) -> Placement {
+fn framed(mut placement: Placement, problem: &Problem) -> Placement {
     let corners = |rect: &Rect| {
         [
             Point {
@@ -510,6 +511,11 @@ fn framed(mut placement: Placement) -> Placement {
         ]
     };
     let mut points: Vec<Point> = placement.nodes.iter().flat_map(corners).collect();
+    for (rect, bulk) in placement.nodes.iter().zip(&problem.nodes) {
+        let mut beside = *rect;
+        beside.width += bulk.margin;
+        points.extend(corners(&beside));
+    }
     for route in &placement.routes {
         points.extend(route.label.iter().flat_map(corners));
         points.extend(route.paths.iter().chain(&route.head).flat_map(Path::points));

@@ -4,6 +4,8 @@
 //! scope around it. Coordinates count from the corner of the scope they belong to.
 
 pub(crate) mod card;
+#[cfg(test)]
+mod checks;
 pub(crate) mod wire;
 
 use crate::layout::geometry::{Rect, Size};
