@@ -51,28 +51,41 @@ impl Block {
 impl Line {
     /// Whether the width is a guess, because the characters are not those of the table.
     pub(crate) fn is_guess(&self) -> bool {
-        self.text
-            .chars()
-            .any(|c| c > '\u{24f}' && !matches!(c, '…' | '→' | '×' | '–' | '≠' | '≤' | '≥'))
+        self.text.chars().any(|c| known_width(c).is_none())
     }
 }
 
 pub(crate) fn width(text: &str, font: Font) -> f64 {
-    let thousandths: u32 = text.chars().map(char_width).sum();
     let weight = if font.bold { 1.07 } else { 1.0 };
-    f64::from(thousandths) / 1000.0 * font.size * weight * RESERVE
+    let widths = text.chars().map(|c| match known_width(c) {
+        Some(width) => f64::from(width) * weight * RESERVE,
+        None => f64::from(guessed_width(c)),
+    });
+    widths.sum::<f64>() / 1000.0 * font.size
 }
 
-fn char_width(c: char) -> u32 {
+/// The width of a character that the fonts asked for surely have, in thousandths.
+fn known_width(c: char) -> Option<u16> {
     match c {
-        ' '..='~' => u32::from(ASCII_WIDTHS[c as usize - 32]),
+        ' '..='~' => Some(ASCII_WIDTHS[c as usize - 32]),
+        '\u{a0}'..='\u{24f}' if c.is_lowercase() => Some(556),
+        '\u{a0}'..='\u{24f}' => Some(722),
+        '–' | '≠' | '≤' | '≥' => Some(556),
+        '…' | '→' => Some(1000),
+        _ => None,
+    }
+}
+
+/// A likely width; the writer stretches or squeezes the text to it.
+fn guessed_width(c: char) -> u16 {
+    match c {
         _ if joins_previous(c) => 0,
-        '\u{a0}'..='\u{24f}' if c.is_lowercase() => 600,
-        '\u{a0}'..='\u{58f}' => 800,
-        '\u{590}'..='\u{10ff}' => 850,
+        '\u{250}'..='\u{58f}' => 650,
+        '\u{590}'..='\u{8ff}' => 600,
+        '\u{900}'..='\u{10ff}' => 700,
         // Presentation forms: whole phrases in one character.
         '\u{fb50}'..='\u{fdff}' => 2000,
-        _ => 1100,
+        _ => 1050,
     }
 }
 

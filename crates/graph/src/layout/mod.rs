@@ -3,10 +3,15 @@
 //! Knows sizes and links, not what they stand for. Two steps: [`layered`] puts boxes into ranks
 //! and gives everything its place along the rank; [`route`] stacks the ranks and draws the lines
 //! through the gaps that this leaves, so that no line meets a box.
+//!
+//! The layout is our own because a general one routes each line alone: here lines to one state
+//! run together, labels stand next to the state they speak of, and the cost is bounded.
 
+mod bands;
 pub(crate) mod geometry;
 pub(crate) mod layered;
 mod order;
+mod ports;
 mod rank;
 pub(crate) mod route;
 mod spread;

@@ -4,6 +4,7 @@
 //! the one place that is free in all the ranks it passes.
 
 use super::layered::Mesh;
+use super::ports::PORT_INSET;
 
 /// Rounds over all lines: one that moves makes way for others.
 const ROUNDS: usize = 3;
@@ -89,7 +90,7 @@ fn wish(mesh: &Mesh, line: &[usize], places: &[f64]) -> f64 {
     let last = line.last().map(|&vertex| &mesh.vertices[vertex].down);
     let ends = last.into_iter().chain(first).flatten().map(|&(end, _)| end);
     let nearest = ends.filter(|&end| mesh.vertices[end].is_box).map(|end| {
-        let reach = (mesh.vertices[end].width / 2.0 - 20.0).max(0.0);
+        let reach = (mesh.vertices[end].width / 2.0 - PORT_INSET).max(0.0);
         middle.clamp(places[end] - reach, places[end] + reach)
     });
     nearest

@@ -342,3 +342,62 @@ fn is_safe(href: &str) -> bool {
     let is_plain = lower.chars().all(|c| !c.is_whitespace() && !c.is_control());
     is_plain && (!before_path.contains(':') || matches!(before_path, "http:" | "https:"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Status, samples};
+
+    fn check(graph: &Graph, expected: &[&str], absent: &[&str]) {
+        let picture = svg(graph);
+        for part in expected {
+            assert!(picture.contains(part), "{part} is missing in {picture}");
+        }
+        for part in absent {
+            assert!(!picture.contains(part), "{part} should not be in {picture}");
+        }
+    }
+
+    #[test]
+    fn pages_find_states_and_edges_by_attributes() {
+        let mut graph = samples::order();
+        graph.nodes[0].status = Some(Status::Caught);
+        graph.nodes[0].href = Some("#Charge".to_owned());
+        check(
+            &graph,
+            &[
+                "<a href=\"#Charge\"><g class=\"state task\" data-state=\"Charge\" data-status=\"caught\"",
+                "<g class=\"state choice\" data-state=\"Paid?\" transform",
+                "<g class=\"wire catch\" data-from=\"Charge\" data-to=\"Failed\">",
+                "<title>CardExpired, States.ALL</title>",
+                "<g class=\"wire default\"",
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn names_are_text_whatever_they_hold() {
+        check(
+            &samples::named("<script>\"'&\u{1}"),
+            &["data-state=\"&lt;script&gt;&quot;&#39;&amp;\u{2401}\""],
+            &["<script", "\u{1}"],
+        );
+    }
+
+    #[test]
+    fn addresses_that_run_code_are_left_out() {
+        for (href, is_written) in [
+            ("/runs/1?state=A#b", true),
+            ("https://example.com/a:b", true),
+            ("state/a:b", true),
+            ("javascript:alert(1)", false),
+            ("JavaScript:alert(1)", false),
+            (" javascript:alert(1)", false),
+            ("java\nscript:alert(1)", false),
+            ("data:text/html,x", false),
+        ] {
+            assert_eq!(is_safe(href), is_written, "{href}");
+        }
+    }
+}
