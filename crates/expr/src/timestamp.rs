@@ -34,6 +34,18 @@ impl Timestamp {
     }
 }
 
+/// In UTC, in the form that [`parse`] reads.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanoseconds = i32::try_from(self.nanoseconds).unwrap_or_default();
+        match jiff::Timestamp::new(self.seconds, nanoseconds) {
+            Ok(moment) => moment.fmt(f),
+            // The first and last hours of the calendar, pushed over its edge by an offset.
+            Err(_) => write!(f, "{} s after 1970-01-01T00:00:00Z", self.seconds),
+        }
+    }
+}
+
 pub fn parse(text: &str) -> Result<Timestamp, NotATimestamp> {
     let mut reader = Reader(text.as_bytes());
     let year = reader.number(4)?;

@@ -1,10 +1,12 @@
 //! Pictures of state machines: [`svg`], [`mermaid`] and [`dot`].
 //!
-//! The crate draws a [`Graph`], a small model of its own, and must not know how definitions are
-//! written or how executions run: whoever does fills the model. Nothing in a model is trusted:
+//! What is drawn is a [`Graph`], a small model of its own; [`definition`] makes one from a state
+//! machine, and nothing else here knows how definitions are written. How executions run is not
+//! known at all: whoever does sets the states' status. Nothing in a model is trusted:
 //! names may hold markup, control characters or kilobytes of text, edges may point nowhere, and
 //! the same model always gives the same bytes.
 
+pub mod definition;
 mod dot;
 mod layout;
 mod mermaid;
