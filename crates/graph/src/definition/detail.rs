@@ -1,7 +1,7 @@
 //! What a state does, in few words.
 
 use everstep_asl::model::{
-    DataFlow, Items, Kind, Map, Operand, Pattern, Resource, State, Task, Text, WaitUntil,
+    DataFlow, Items, Kind, Map, Operand, Resource, State, Task, Text, WaitUntil,
 };
 
 /// `lambda: charge-customer`, `90 s`, `for each of $.items`; nothing for what the type tells.
@@ -17,7 +17,7 @@ pub fn detail(state: &State) -> Option<String> {
 }
 
 fn task_detail(task: &Task, flow: &DataFlow) -> String {
-    let work = match &task.resource {
+    match &task.resource {
         Resource::Lambda { arn } => format!("lambda: {}", last_of(arn, ":function:")),
         Resource::Activity { arn } => format!("activity: {}", last_of(arn, ":activity:")),
         Resource::Service { service, action, .. } => match function_name(task, flow) {
@@ -26,11 +26,6 @@ fn task_detail(task: &Task, flow: &DataFlow) -> String {
         },
         Resource::Uri(uri) => uri.clone(),
         Resource::Placeholder(text) => text.clone(),
-    };
-    match task.resource.pattern() {
-        Pattern::RequestResponse => work,
-        Pattern::Sync | Pattern::Sync2 => format!("{work}, waits for its end"),
-        Pattern::WaitForTaskToken => format!("{work}, waits for a callback"),
     }
 }
 

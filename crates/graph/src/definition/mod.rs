@@ -4,7 +4,7 @@ mod condition;
 mod detail;
 
 use everstep_asl::Machine;
-use everstep_asl::model::{Kind as StateKind, Mode, Operand, State, StateId, Target, Transition};
+use everstep_asl::model::{Kind as StateKind, Mode, Operand, Pattern, State, StateId, Target, Transition};
 
 pub use condition::condition;
 pub use detail::{detail, seconds};
@@ -52,6 +52,13 @@ fn kind(state: &State) -> Kind {
 fn badges(state: &State) -> Vec<String> {
     let retries = state.retry().iter().map(|retrier| retrier.max_attempts).max().unwrap_or(0);
     let mut badges = Vec::new();
+    if let StateKind::Task(task) = &state.kind {
+        badges.extend(match task.resource.pattern() {
+            Pattern::RequestResponse => None,
+            Pattern::Sync | Pattern::Sync2 => Some("waits for its end".to_owned()),
+            Pattern::WaitForTaskToken => Some("waits for a callback".to_owned()),
+        });
+    }
     if retries > 0 {
         badges.push(format!("retry ×{retries}"));
     }
@@ -131,8 +138,8 @@ mod tests {
         check(
             r#"{"A":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke.waitForTaskToken","End":true,
                 "Parameters":{"FunctionName":"arn:aws:lambda:us-east-1:123456789012:function:f","Payload.$":"$$.Task.Token"}}}"#,
-            Some("lambda: f, waits for a callback"),
-            &[],
+            Some("lambda: f"),
+            &["waits for a callback"],
         );
         check(
             r#"{"A":{"Type":"Task","Resource":"arn:aws:states:::sns:publish","End":true,
