@@ -166,7 +166,8 @@ fn retried(step: &Step, several: bool) -> Option<String> {
 
 /// Which handler took the error, and by which name where that is another.
 fn by(field: &str, index: usize, matched: &str, error: &str) -> String {
-    if matched == error {
+    let wildcard = [error_name::ALL, error_name::TASK_FAILED].contains(&matched);
+    if matched == error && !wildcard {
         format!("({field}[{index}])")
     } else {
         format!("({field}[{index}], {matched})")
