@@ -31,6 +31,7 @@ pub struct ServiceForm {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceCode {
+    DuplicateLabelName,
     DuplicateStateName,
     InvalidJsonDescription,
     InvalidJsonataExpression,
@@ -48,6 +49,7 @@ impl ServiceCode {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::DuplicateLabelName => "DUPLICATE_LABEL_NAME",
             Self::DuplicateStateName => "DUPLICATE_STATE_NAME",
             Self::InvalidJsonDescription => "INVALID_JSON_DESCRIPTION",
             Self::InvalidJsonataExpression => "INVALID_JSONATA_EXPRESSION",

@@ -41,12 +41,15 @@ fn can_end(machine: &Machine) -> Vec<bool> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); machine.states.len()];
     let mut open = Vec::new();
     for (index, state) in machine.states.iter().enumerate() {
+        let mut leads_nowhere = false;
         for StateId(next) in reach::all(state) {
-            if let Some(list) = before.get_mut(next as usize) {
-                list.push(index);
+            match before.get_mut(next as usize) {
+                Some(list) => list.push(index),
+                // An error of its own; what was meant may well end.
+                None => leads_nowhere = true,
             }
         }
-        if reach::is_terminal(state) {
+        if reach::is_terminal(state) || leads_nowhere {
             open.push(index);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::diagnostic::Diagnostic;
-use crate::error_name::{self, RUNTIME};
+use crate::error_name::{self, ALL, RUNTIME};
 use crate::model::Machine;
 use crate::place::Place;
 use crate::rule::Rule;
@@ -48,6 +48,7 @@ fn check_list<'m>(
                 );
             }
         }
-        earlier.extend(names.iter().map(String::as_str));
+        // `States.ALL` before others is an error of its own.
+        earlier.extend(names.iter().map(String::as_str).filter(|name| *name != ALL));
     }
 }

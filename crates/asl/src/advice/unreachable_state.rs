@@ -16,10 +16,15 @@ pub(super) fn check(machine: &Machine, report: Report<'_>) {
                 *named = true;
             }
         }
+        // Without a start nothing can be reached, which is an error of its own.
+        let starts = machine.states.get(machine.start_at.0 as usize).is_some();
         let ends = machine.states.iter().any(reach::is_terminal);
         for (index, state) in
             machine.states.iter().enumerate().filter(|(index, _)| !reached[*index])
         {
+            if !starts && named[index] {
+                continue;
+            }
             let mut diagnostic = Diagnostic::new(
                 Rule::UnreachableState,
                 state.name_span,

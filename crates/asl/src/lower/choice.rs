@@ -80,6 +80,7 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
                 fields,
                 "a choice rule has no condition",
                 "give it Variable and an operator, or And, Or, Not",
+                ONE_SELECTOR,
             );
             Condition::Constant(false)
         }
@@ -88,6 +89,7 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
                 fields,
                 "a choice rule has no comparison operator",
                 "such as StringEquals or IsPresent",
+                &one_operator(),
             );
             Condition::Constant(false)
         }
@@ -99,20 +101,25 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
                     format!("a choice rule has {} operators: {}", names.len(), names.join(", "))
                 }
             };
-            report(fields, &message, "join rules by And, Or and Not");
+            let words = if boolean.is_empty() { one_operator() } else { ONE_SELECTOR.to_owned() };
+            report(fields, &message, "join rules by And, Or and Not", &words);
             Condition::Constant(false)
         }
     }
 }
 
-fn report(fields: &Fields<'_, '_>, message: &str, hint: &str) {
+const ONE_SELECTOR: &str =
+    "The object must have only one of the following fields, [And, Or, Not, Variable, Condition]";
+
+fn one_operator() -> String {
+    format!("There should only be one of the following fields: [{}]", OPERATORS.join(", "))
+}
+
+fn report(fields: &Fields<'_, '_>, message: &str, hint: &str, service: &str) {
     fields.cx.report(
         Diagnostic::new(Rule::ChoiceOperator, fields.head(), fields.at.place(), message)
             .hint(hint)
-            .service(
-                "The object must have only one of the following fields, [And, Or, Not, Variable, \
-                 Condition]",
-            ),
+            .service(service),
     );
 }
 
@@ -163,7 +170,7 @@ fn test(
     field: &Field<'_, '_>,
 ) -> Condition {
     let path = match variable {
-        Some(variable) => expression::path(&variable),
+        Some(variable) => expression::compared_path(&variable),
         None => {
             fields.missing(&["Variable"]);
             None
@@ -301,7 +308,7 @@ fn relation(name: &str) -> Option<Relation> {
 
 fn comparand(field: &Field<'_, '_>, data_type: DataType, by_path: bool) -> Option<Comparand> {
     if by_path {
-        return expression::path(field).map(|path| Comparand::Path(data_type, path));
+        return expression::compared_path(field).map(|path| Comparand::Path(data_type, path));
     }
     match data_type {
         DataType::String => field.string().map(|text| Comparand::String(text.to_owned())),

@@ -7,7 +7,7 @@ use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
 
 use super::reader::Field;
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::Node;
+use crate::document::{Content, Node};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
 use crate::place::Place;
 use crate::rule::Rule;
@@ -17,6 +17,18 @@ use crate::source::Span;
 pub(super) fn path(field: &Field<'_, '_>) -> Option<Path> {
     let text = field.string()?;
     Path::parse(text).map_err(|error| report(field, Rule::InvalidPath, &error)).ok()
+}
+
+/// `Variable` of a choice rule, and what it is compared with. The specification asks for a Path,
+/// the service speaks of a Reference Path.
+pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
+    let text = field.string()?;
+    let parsed = Path::parse(text);
+    parsed
+        .map_err(|error| {
+            field.cx.report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
+        })
+        .ok()
 }
 
 /// A field that holds a Reference Path.
@@ -88,21 +100,72 @@ pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
 }
 
 fn report(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) {
-    let span = field.cx.inside(field.node, error.span.clone());
-    let rooted = field.node.as_str().is_some_and(|text| text.starts_with('$'));
     let words = match rule {
-        Rule::InvalidReferencePath if !rooted => {
-            "Value is not a Reference Path: Reference path didn't start with '$'"
-        }
-        Rule::InvalidReferencePath => "Value is not a Reference Path",
+        Rule::InvalidReferencePath => not_a_reference(field.node.as_str().unwrap_or_default()),
         _ => "Value must be a valid JSONPath.",
     };
-    field.cx.report(
-        Diagnostic::new(rule, span, field.at.place(), error.message.clone())
-            .hint_if(error.hint.clone())
-            .service(words),
-    );
+    field.cx.report(syntax(field, rule, error).service(words));
 }
+
+fn syntax(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) -> Diagnostic {
+    let span = field.cx.inside(field.node, error.span.clone());
+    Diagnostic::new(rule, span, field.at.place(), error.message.clone()).hint_if(error.hint.clone())
+}
+
+fn not_a_reference(text: &str) -> &'static str {
+    if text.starts_with('$') {
+        "Value is not a Reference Path"
+    } else {
+        "Value is not a Reference Path: Reference path didn't start with '$'"
+    }
+}
+
+const DELIMITED: &str = "JSONata string must start with {% and end with %}";
+
+/// Reports a text that opens an expression and does not close it: it would be taken as it stands.
+pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
+    report_open(field, field.node, &field.at.place())
+}
+
+fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
+    let open = node.as_str().is_some_and(|text| {
+        text.starts_with("{%") && jsonata::delimited(text).is_none()
+    });
+    if open {
+        field.cx.report(
+            Diagnostic::new(
+                Rule::JsonataExpected,
+                node.span,
+                place.clone(),
+                "this expression is opened by `{%` but not closed",
+            )
+            .hint("end the text with `%}`, with nothing behind it")
+            .service(DELIMITED),
+        );
+    }
+    open
+}
+
+/// Every text inside a value, with its place.
+fn each_text<'n>(node: &'n Node, place: &Place, visit: &mut dyn FnMut(&'n Node, &Place)) {
+    match &node.content {
+        Content::String(_) => visit(node, place),
+        Content::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                each_text(element, &place.index(index), visit);
+            }
+        }
+        Content::Object(members) => {
+            for member in members {
+                each_text(&member.value, &place.field(&member.name), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How much `{%` takes before an expression.
+const OPENING: usize = "{%".len();
 
 /// The text of a `{% … %}` expression, if it is one.
 pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
@@ -114,17 +177,19 @@ pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
                     Rule::JsonataExpected,
                     format!("`{}` must be a JSONata expression", field.name),
                 )
-                .hint("write it as {% … %}")
-                .service("JSONata string must start with {% and end with %}"),
+                .hint("write it between `{%` and `%}`, with nothing before or behind")
+                .service(DELIMITED),
         );
         return None;
     };
     jsonata::Expression::parse(inner)
         .map_err(|error| {
-            let offset = text.find(inner).unwrap_or(0);
             let span =
-                field.cx.inside(field.node, error.span.start + offset..error.span.end + offset);
+                field.cx.inside(field.node, error.span.start + OPENING..error.span.end + OPENING);
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
+        })
+        .inspect(|expression| {
+            check_states(field, &[expression.clone()], Available::Nothing);
         })
         .ok()
 }
@@ -145,8 +210,13 @@ pub(super) fn jsonata_template_with(
     field: &Field<'_, '_>,
     available: Available,
 ) -> Option<jsonata::Template> {
+    each_text(field.node, &field.at.place(), &mut |node, place| {
+        report_open(field, node, place);
+    });
     let template = jsonata_template(field)?;
-    check_states(field, &template, available);
+    let mut expressions = Vec::new();
+    template.expressions(&mut |expression| expressions.push(expression.clone()));
+    check_states(field, &expressions, available);
     Some(template)
 }
 
@@ -156,14 +226,8 @@ fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
         .map_err(|errors| {
             for error in errors {
                 let span = part(field, &error.pointer).map_or(field.node.span, |node| {
-                    let start = node.as_str().and_then(|text| {
-                        let inner = jsonata::delimited(text)?;
-                        text.find(inner)
-                    });
-                    let start = start.unwrap_or(0);
-                    field
-                        .cx
-                        .inside(node, error.error.span.start + start..error.error.span.end + start)
+                    let found = &error.error.span;
+                    field.cx.inside(node, found.start + OPENING..found.end + OPENING)
                 });
                 let place = place_inside(field, &error.pointer).0;
                 field.cx.report(invalid_jsonata(span, place, &error.error));
@@ -183,9 +247,9 @@ pub(super) enum Available {
 }
 
 /// Reports parts of `$states` that do not exist at this place.
-fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: Available) {
+fn check_states(field: &Field<'_, '_>, found: &[jsonata::Expression], available: Available) {
     let mut unknown = Vec::new();
-    template.expressions(&mut |expression| {
+    for expression in found {
         expression.states_fields(&mut |name| {
             let exists = match name {
                 "input" | "context" => true,
@@ -197,7 +261,7 @@ fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: 
                 unknown.push(name.to_owned());
             }
         });
-    });
+    }
     for name in unknown {
         let hint = match &*name {
             "result" => {
@@ -206,17 +270,31 @@ fn check_states(field: &Field<'_, '_>, template: &jsonata::Template, available: 
             "errorOutput" => "there is an error only in Output and Assign of a catcher",
             _ => "it has input, context, and where there is one, result or errorOutput",
         };
+        let (span, place) = first_use(field, &format!("$states.{name}"));
         field.cx.report(
-            field
-                .report(
-                    Rule::UnavailableStatesField,
-                    format!("`$states.{name}` does not exist here"),
-                )
-                .hint(hint)
-                .service(format!("Field '$states.{name}' does not exist."))
-                .service_code(ServiceCode::UnsupportedJsonataExpression),
+            Diagnostic::new(
+                Rule::UnavailableStatesField,
+                span,
+                place,
+                format!("`$states.{name}` does not exist here"),
+            )
+            .hint(hint)
+            .service(format!("Field '$states.{name}' does not exist."))
+            .service_code(ServiceCode::UnsupportedJsonataExpression),
         );
     }
+}
+
+/// Where the words stand first inside the field's value; all of it if they are written otherwise.
+fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
+    let mut found = None;
+    each_text(field.node, &field.at.place(), &mut |node, place| {
+        let at = node.as_str().and_then(|text| text.find(words));
+        if let (None, Some(at)) = (&found, at) {
+            found = Some((field.cx.inside(node, at..at + words.len()), place.clone()));
+        }
+    });
+    found.unwrap_or_else(|| (field.node.span, field.at.place()))
 }
 
 /// A payload template of JSONPath expressions.

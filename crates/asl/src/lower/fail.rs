@@ -27,6 +27,7 @@ fn jsonata(field: &Field<'_, '_>) -> Option<Text> {
     let text = field.string()?;
     match everstep_expr::jsonata::delimited(text) {
         Some(_) => expression::jsonata(field).map(Text::Jsonata),
+        None if expression::is_open(field) => None,
         None => Some(Text::Literal(text.to_owned())),
     }
 }

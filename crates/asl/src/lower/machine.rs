@@ -92,6 +92,18 @@ pub(super) fn query_language(fields: &Fields<'_, '_>) -> Option<QueryLanguage> {
     }
 }
 
+/// What a branch or a processor is asked to have, but only the machine around it has.
+pub(super) fn only_of_machine(name: &str) -> Option<Misplaced> {
+    let hint = match name {
+        "QueryLanguage" => "the whole machine has it, or a single state",
+        "TimeoutSeconds" | "Version" => "the whole machine has it",
+        "ProcessorConfig" => "it belongs into the ItemProcessor of a Map state",
+        "Type" | "Next" | "End" | "Retry" | "Catch" => "the state around it has it",
+        _ => return None,
+    };
+    Some(Misplaced::here(hint))
+}
+
 fn only_outside(name: &str) -> Option<Misplaced> {
     let hint = match name {
         "ProcessorConfig" => "it belongs into the ItemProcessor of a Map state",

@@ -3,15 +3,16 @@
 use super::expression::{self, Available};
 use super::flow;
 use super::machine;
+use super::names::AllNames;
 use super::operand::{integer, number};
 use super::reader::{Field, Fields, Misplaced};
 use super::retry;
 use super::state::{Reading, transition};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::Content;
 use crate::model::{
-    ExecutionType, ItemBatcher, ItemReader, Items, Kind, Machine, Map, Mode, Payload,
-    QueryLanguage, ReaderConfig, ResultWriter, StateId,
+    ExecutionType, ItemBatcher, ItemReader, Items, Kind, Machine, Map, Mode, Pattern, Payload,
+    QueryLanguage, ReaderConfig, Resource, ResultWriter, StateId, WorkflowType,
 };
 use crate::rule::Rule;
 
@@ -33,7 +34,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         processor,
         processor_field,
         mode,
-        label: fields.get("Label").and_then(|field| label(&field)),
+        label: fields.get("Label").and_then(|field| label(&field, reading.around.all)),
         max_concurrency: integer(
             fields,
             language,
@@ -131,7 +132,7 @@ fn processor(reading: &Reading<'_, '_>) -> (Machine, &'static str, Mode) {
         None => Mode::Inline,
     };
     let machine = machine::inner(&inner, reading.around);
-    inner.finish(|_| None);
+    inner.finish(machine::only_of_machine);
     (machine, name, mode)
 }
 
@@ -150,7 +151,13 @@ fn mode(field: &Field<'_, '_>) -> Mode {
         return Mode::Inline;
     };
     let distributed = match fields.get("Mode") {
-        Some(mode) => mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED"),
+        Some(mode) => {
+            let distributed = mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED");
+            if distributed && field.cx.options.workflow_type == WorkflowType::Express {
+                field.cx.report(not_in_express(&mode));
+            }
+            distributed
+        }
         None => false,
     };
     let execution_type = fields.get("ExecutionType");
@@ -171,6 +178,14 @@ fn mode(field: &Field<'_, '_>) -> Mode {
     };
     fields.finish(|_| None);
     mode
+}
+
+fn not_in_express(mode: &Field<'_, '_>) -> Diagnostic {
+    mode.report(Rule::ExpressUnsupported, "an EXPRESS workflow cannot run a DISTRIBUTED Map")
+        .hint("make the state machine STANDARD; the Map's children may be EXPRESS")
+        .service(
+            "The field 'Mode' with value 'DISTRIBUTED' is not supported inside 'EXPRESS' state machines",
+        )
 }
 
 fn refuse_distributed_fields(fields: &Fields<'_, '_>) {
@@ -204,7 +219,10 @@ fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload
 
 fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
     let fields = field.fields("an item reader")?;
-    let resource = fields.require("Resource").and_then(|field| field.string());
+    let resource = fields.require("Resource").and_then(|field| {
+        check_s3(&field, &["getObject", "listObjectsV2"]);
+        field.string()
+    });
     let reader = ItemReader {
         resource: resource.unwrap_or_default().to_owned(),
         arguments: arguments(&fields, language),
@@ -215,6 +233,29 @@ fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemRea
     };
     fields.finish(|name| other_language(name, language));
     Some(reader)
+}
+
+/// A Map reads from and writes to S3, by few actions.
+fn check_s3(field: &Field<'_, '_>, actions: &[&str]) {
+    let Some(text) = field.node.as_str() else { return };
+    let known = match Resource::classify(text) {
+        Resource::Service { service, action, sdk: false, pattern, .. } => {
+            service == "s3"
+                && actions.contains(&&*action)
+                && pattern == Pattern::RequestResponse
+        }
+        Resource::Placeholder(_) => true,
+        _ => false,
+    };
+    if !known {
+        let list = actions.iter().map(|action| format!("arn:aws:states:::s3:{action}"));
+        field.cx.report(
+            field
+                .report(Rule::UnknownIntegration, format!("a Map cannot use `{text}` here"))
+                .hint(format!("it can use {}", list.collect::<Vec<_>>().join(" or ")))
+                .service("The field 'Resource' does not match any of the allowed values"),
+        );
+    }
 }
 
 fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ReaderConfig> {
@@ -232,8 +273,44 @@ fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Reade
         items_pointer: fields.string("ItemsPointer").map(str::to_owned),
         manifest_type: word("ManifestType", &["S3_INVENTORY", "ATHENA_DATA"]),
     };
+    check_csv(&fields, &config);
     fields.finish(|name| other_language(name, language));
     Some(config)
+}
+
+/// Rows need names: from the first row, or given here.
+fn check_csv(fields: &Fields<'_, '_>, config: &ReaderConfig) {
+    let is_csv = config.input_type.as_deref() == Some("CSV");
+    let location = fields.get("CSVHeaderLocation");
+    if is_csv && location.is_none() {
+        fields.cx.report(
+            Diagnostic::new(
+                Rule::RequiredField,
+                fields.head(),
+                fields.at.place(),
+                "the reader of a CSV file needs the field `CSVHeaderLocation`",
+            )
+            .hint("FIRST_ROW if the file names its columns, or GIVEN with `CSVHeaders`")
+            .service("The field 'CSVHeaderLocation' is required"),
+        );
+    }
+    if config.csv_header_location.as_deref() == Some("GIVEN") && !fields.has("CSVHeaders") {
+        fields.missing(&["CSVHeaders"]);
+    }
+    if let (Some("JSON" | "JSONL"), Some(location)) = (config.input_type.as_deref(), location) {
+        let around = fields.at.place().service_location();
+        fields.cx.report(
+            Diagnostic::new(
+                Rule::MisplacedField,
+                location.name_span,
+                location.at.place(),
+                "the reader of a JSON file cannot have the field `CSVHeaderLocation`",
+            )
+            .hint("remove it, or set InputType to CSV")
+            .service("Field 'CSVHeaderLocation' is not supported")
+            .service_location(Some(around)),
+        );
+    }
 }
 
 fn strings(field: &Field<'_, '_>) -> Option<Vec<String>> {
@@ -286,7 +363,10 @@ fn result_writer(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Resul
         inner.finish(|_| None);
     }
     let writer = ResultWriter {
-        resource: fields.string("Resource").map(str::to_owned),
+        resource: fields.get("Resource").and_then(|field| {
+            check_s3(&field, &["putObject"]);
+            field.string().map(str::to_owned)
+        }),
         arguments: arguments(&fields, language),
         transformation: transformation.map(str::to_owned),
         output_type: output_type.map(str::to_owned),
@@ -301,20 +381,40 @@ fn other_language(name: &str, language: QueryLanguage) -> Option<Misplaced> {
 
 const LABEL_CHARACTERS_MAX: usize = 40;
 
-fn label(field: &Field<'_, '_>) -> Option<String> {
+fn label(field: &Field<'_, '_>, all: &AllNames<'_>) -> Option<String> {
     let text = field.string()?;
     let forbidden =
         |c: char| c.is_whitespace() || c.is_control() || "?*<>{}[]:;,\\|^~$#%&`\"".contains(c);
-    let reason = if text.is_empty() || text.chars().count() > LABEL_CHARACTERS_MAX {
+    let too_long = text.chars().count() > LABEL_CHARACTERS_MAX;
+    let problem = if text.is_empty() || too_long {
         Some(format!("a label has 1 to {LABEL_CHARACTERS_MAX} characters"))
     } else {
-        text.chars()
-            .find(|c| forbidden(*c))
-            .map(|c| format!("a label cannot have the character `{c}`"))
+        let bad = text.chars().find(|c| forbidden(*c));
+        bad.map(|c| format!("a label cannot have the character `{c}`"))
     };
-    if let Some(reason) = reason {
-        field.cx.report(field.report(Rule::InvalidLabel, reason).hint("it becomes part of an ARN"));
-        return None;
-    }
-    Some(text.to_owned())
+    let (reason, code) = match (problem, all.first_label(field.node)) {
+        (Some(reason), _) => (reason, ServiceCode::InvalidLabelName),
+        (None, Some(first)) => {
+            let line = field.cx.source.position(first.span.start).line;
+            let reason = format!("another Map has the label `{text}` already, on line {line}");
+            (reason, ServiceCode::DuplicateLabelName)
+        }
+        (None, None) => return Some(text.to_owned()),
+    };
+    let words = match code {
+        ServiceCode::DuplicateLabelName => format!("Duplicate Label name: {text}"),
+        _ if too_long => format!(
+            "Invalid Label name: Label '{text}' exceeds the {LABEL_CHARACTERS_MAX}-character limit \
+             allowed by the service"
+        ),
+        _ => reason.clone(),
+    };
+    field.cx.report(
+        field
+            .report(Rule::InvalidLabel, reason)
+            .hint("it becomes part of the ARN of the Map Run and its executions")
+            .service(words)
+            .service_code(code),
+    );
+    None
 }

@@ -15,25 +15,43 @@ const NAME_CHARACTERS_MAX: usize = 128;
 /// The service is stricter than the specification.
 const SERVICE_NAME_CHARACTERS_MAX: usize = 80;
 
-/// How often each name is used in the whole definition, branches and processors included.
+/// Which state of the whole definition, branches and processors included, has a name or a label
+/// first: later ones are the duplicates.
+#[derive(Default)]
 pub(super) struct AllNames<'a> {
-    uses: HashMap<&'a str, usize>,
+    states: HashMap<&'a str, &'a Member>,
+    labels: HashMap<&'a str, &'a Node>,
 }
 
 impl<'a> AllNames<'a> {
     pub(super) fn collect(root: &'a Node) -> Self {
-        let mut uses = HashMap::new();
-        collect(root, &mut uses);
-        Self { uses }
+        let mut all = Self::default();
+        all.add(root);
+        all
     }
-}
 
-fn collect<'a>(machine: &'a Node, uses: &mut HashMap<&'a str, usize>) {
-    for member in states(machine) {
-        *uses.entry(&member.name).or_default() += 1;
-        for inner in scopes(&member.value) {
-            collect(inner, uses);
+    fn add(&mut self, machine: &'a Node) {
+        for member in states(machine) {
+            self.states.entry(&member.name).or_insert(member);
+            if let Some(label) = field(&member.value, "Label")
+                && let Some(text) = label.as_str()
+            {
+                self.labels.entry(text).or_insert(label);
+            }
+            for inner in scopes(&member.value) {
+                self.add(inner);
+            }
         }
+    }
+
+    fn first(&self, member: &Member) -> Option<&Member> {
+        self.states.get(member.name.as_str()).copied().filter(|first| !std::ptr::eq(*first, member))
+    }
+
+    /// The Map that has this label already.
+    pub(super) fn first_label(&self, label: &Node) -> Option<&Node> {
+        let first = self.labels.get(label.as_str()?).copied();
+        first.filter(|first| !std::ptr::eq(*first, label))
     }
 }
 
@@ -68,14 +86,13 @@ impl<'a> Names<'a> {
         let mut ids = HashMap::with_capacity(members.len());
         for (index, member) in members.iter().enumerate() {
             let id = StateId(u32::try_from(index).unwrap_or(u32::MAX));
-            let first =
-                ids.insert(member.name.as_str(), (id, Arc::from(member.name.as_str()))).is_none();
-            check_name(
-                cx,
-                member,
-                at,
-                first && all.uses.get(&*member.name).is_some_and(|n| *n > 1),
-            );
+            let name = Arc::from(member.name.as_str());
+            let repeated = ids.insert(member.name.as_str(), (id, name)).is_some();
+            check_name(cx, member, at);
+            // Twice in one object is a duplicate field, and reported as that.
+            if let (false, Some(first)) = (repeated, all.first(member)) {
+                cx.report(duplicate(cx, member, at, first));
+            }
         }
         Self { ids, all }
     }
@@ -99,7 +116,7 @@ impl<'a> Names<'a> {
     }
 
     fn unknown(&self, field: &Field<'_, '_>, name: &str) -> Diagnostic {
-        let elsewhere = self.all.uses.contains_key(name);
+        let elsewhere = self.all.states.contains_key(name);
         let rule = match field.name {
             _ if elsewhere => Rule::TargetOutOfScope,
             "StartAt" => Rule::UnknownStartState,
@@ -128,7 +145,7 @@ pub(super) fn nowhere(name: &str) -> Target {
     Target { name: Arc::from(name), id: StateId(u32::MAX) }
 }
 
-fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>, elsewhere: bool) {
+fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>) {
     let place = at.name(&member.name);
     let length = member.name.chars().count();
     if length > SERVICE_NAME_CHARACTERS_MAX {
@@ -142,19 +159,20 @@ fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>, elsewhere: bool) {
             "a state's name must not be empty",
         ));
     }
-    if elsewhere {
-        cx.report(
-            Diagnostic::new(
-                Rule::DuplicateStateName,
-                member.name_span,
-                place.place(),
-                format!("another state of this machine is named `{}` too", member.name),
-            )
-            .hint("names are unique in the whole machine, branches and processors included")
-            .service(format!("Duplicate State name: {}", member.name))
-            .service_code(ServiceCode::DuplicateStateName),
-        );
-    }
+}
+
+/// "state names MUST be unique within the scope of the whole state machine".
+fn duplicate(cx: &Cx<'_>, member: &Member, at: &At<'_>, first: &Member) -> Diagnostic {
+    let line = cx.source.position(first.name_span.start).line;
+    Diagnostic::new(
+        Rule::DuplicateStateName,
+        member.name_span,
+        at.name(&member.name).place(),
+        format!("there is a state `{}` already, on line {line}", member.name),
+    )
+    .hint("names are unique in the whole machine, branches and processors included")
+    .service(format!("Duplicate State name: {}", member.name))
+    .service_code(ServiceCode::DuplicateStateName)
 }
 
 fn name_too_long(member: &Member, place: &At<'_>, length: usize) -> Diagnostic {

@@ -13,7 +13,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         for element in field.elements(elements) {
             if let Some(fields) = Fields::new(field.cx, element.at, "a branch", element.node) {
                 branches.push(machine::inner(&fields, reading.around));
-                fields.finish(|_| None);
+                fields.finish(machine::only_of_machine);
             }
         }
     }

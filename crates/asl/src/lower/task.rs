@@ -26,6 +26,9 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         1..=SECONDS_MAX,
     );
     check_heartbeat(fields, timeout.as_ref(), heartbeat.as_ref());
+    if matches!(resource, Some(Resource::Activity { .. })) {
+        refuse_credentials(fields);
+    }
     let (retry, catch) = retry::lower(reading);
     Kind::Task(Box::new(Task {
         resource: resource.unwrap_or_else(|| Resource::Uri(String::new())),
@@ -131,7 +134,7 @@ fn check_express(field: &Field<'_, '_>, resource: &Resource) {
         ),
         (_, Pattern::Sync | Pattern::Sync2) => (
             "a task that waits for a job",
-            format!("'{}' service integration", resource.pattern().suffix()),
+            "'.sync' service integration".to_owned(),
         ),
         (_, Pattern::RequestResponse) => return,
     };
@@ -162,6 +165,22 @@ fn check_heartbeat(
                 )
                 .hint("HeartbeatSeconds must be smaller than TimeoutSeconds")
                 .service("HeartbeatSeconds must be smaller than TimeoutSeconds"),
+        );
+    }
+}
+
+/// Workers fetch an activity's tasks by their own rights.
+fn refuse_credentials(fields: &Fields<'_, '_>) {
+    if let Some(field) = fields.get("Credentials") {
+        fields.cx.report(
+            Diagnostic::new(
+                Rule::MisplacedField,
+                field.name_span,
+                field.at.place(),
+                "a task that an activity does cannot have the field `Credentials`",
+            )
+            .hint("a worker fetches the task with its own credentials")
+            .service("The field 'Credentials' is not supported for activities"),
         );
     }
 }

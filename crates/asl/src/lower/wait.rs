@@ -10,8 +10,11 @@ use crate::model::{Kind, Operand, Wait, WaitUntil};
 use crate::rule::Rule;
 
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
-    check_one(reading);
     let fields = &reading.fields;
+    if !check_one(reading) {
+        let until = WaitUntil::Seconds(Operand::Literal(0));
+        return Kind::Wait(Wait { until, transition: transition(reading) });
+    }
     let seconds = integer(fields, reading.language, "Seconds", "SecondsPath", 0..=SECONDS_MAX);
     let moment =
         operand(fields, reading.language, "Timestamp", "TimestampPath", expression::timestamp);
@@ -24,16 +27,16 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
 }
 
 /// "A Wait State MUST contain exactly one of …"
-fn check_one(reading: &Reading<'_, '_>) {
+fn check_one(reading: &Reading<'_, '_>) -> bool {
     let fields = &reading.fields;
     let names: &[&'static str] = if reading.is_jsonata() {
         &["Seconds", "Timestamp"]
     } else {
         &["Seconds", "SecondsPath", "Timestamp", "TimestampPath"]
     };
-    let present: Vec<&str> = names.iter().copied().filter(|name| fields.has(name)).collect();
+    let present: Vec<&str> = names.iter().copied().filter(|name| fields.get(name).is_some()).collect();
     if present.len() == 1 {
-        return;
+        return true;
     }
     let message = if present.is_empty() {
         "a Wait state does not say how long to wait".to_owned()
@@ -56,4 +59,5 @@ fn check_one(reading: &Reading<'_, '_>) {
                 }
             )),
     );
+    false
 }
