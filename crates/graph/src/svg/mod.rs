@@ -130,15 +130,33 @@ fn write_card(out: &mut String, card: &Card) {
     out.push('\n');
 }
 
+/// How far the second card of a Map shows.
+const STACK_OFFSET: f64 = 4.0;
+
 /// The outline, twice: one to be filled like the paper, one to tint it.
 fn write_box(out: &mut String, card: &Card) {
-    let Rect { width, height, .. } = card.rect;
+    // A Map shows the edge of a second card, inside its own room: there are many of these.
+    let is_stack = card.node.kind == Kind::Map;
+    let offset = if is_stack { STACK_OFFSET } else { 0.0 };
+    let (width, height) = (card.rect.width - offset, card.rect.height - offset);
     let size = Rect {
         x: 0.0,
         y: 0.0,
         width,
         height,
     };
+    if is_stack {
+        let behind = Rect {
+            x: offset,
+            y: offset,
+            ..size
+        };
+        put!(
+            out,
+            "<rect class=\"box\" {} rx=\"8\"/>",
+            attributes(&behind)
+        );
+    }
     let shape = match card.node.kind {
         Kind::Choice => {
             let (right, middle) = (number(width - SLANT), number(height / 2.0));
@@ -156,19 +174,6 @@ fn write_box(out: &mut String, card: &Card) {
         }
         _ => format!("rect {} rx=\"8\"", attributes(&size)),
     };
-    if card.node.kind == Kind::Map {
-        // The edge of a second card below: there are many of these.
-        let behind = Rect {
-            x: 4.0,
-            y: 4.0,
-            ..size
-        };
-        put!(
-            out,
-            "<rect class=\"box\" {} rx=\"8\"/>",
-            attributes(&behind)
-        );
-    }
     put!(out, "<{shape} class=\"box\"/><{shape} class=\"tint\"/>");
 }
 
