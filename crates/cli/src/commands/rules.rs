@@ -25,16 +25,12 @@ Examples:
 impl Rules {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let text = match self.name {
-            Some(rule) => page(rule),
+            Some(rule) => rule.page().to_owned(),
             None => list(),
         };
         Stream::Data.write(&text)?;
         Ok(Exit::Good)
     }
-}
-
-fn page(rule: Rule) -> String {
-    format!("{} ({}): {}\n", rule.name(), rule.severity().name(), rule.summary())
 }
 
 fn list() -> String {

@@ -32,7 +32,7 @@ fn rule(rule: Rule) -> Value {
     json!({
         "id": rule.name(),
         "shortDescription": {"text": rule.summary()},
-        "help": {"text": rule.summary()},
+        "help": {"text": rule.page(), "markdown": rule.page()},
         "defaultConfiguration": {"level": rule.severity().name()},
     })
 }
