@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use everstep_asl::{Rule, Severity};
+use everstep_asl::Rule;
 
 use crate::exit::Exit;
 use crate::output::Stream;
@@ -36,14 +36,12 @@ impl Rules {
 fn list() -> String {
     let mut text = String::new();
     let width = Rule::ALL.iter().map(|rule| rule.name().len()).max().unwrap_or_default();
-    for (severity, title) in [
-        (Severity::Error, "Errors: the definition cannot run"),
-        (Severity::Warning, "Warnings: it runs, perhaps not as meant"),
-    ] {
+    for (group, rules) in Rule::GROUPS {
         let gap = if text.is_empty() { "" } else { "\n" };
-        let _ = writeln!(text, "{gap}{title}");
-        for rule in Rule::ALL.iter().filter(|rule| rule.severity() == severity) {
-            let _ = writeln!(text, "  {:width$}  {}", rule.name(), rule.summary());
+        let _ = writeln!(text, "{gap}{group}");
+        for rule in *rules {
+            let severity = rule.severity().name();
+            let _ = writeln!(text, "  {severity:7}  {:width$}  {}", rule.name(), rule.summary());
         }
     }
     text

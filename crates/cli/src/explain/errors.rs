@@ -7,6 +7,9 @@ use everstep_asl::model::{
     DataFlow, Kind, Map, Mode, QueryLanguage, ResultPath, State, Task, Text,
 };
 
+/// The specification's name for whatever fails in a branch.
+pub(super) const BRANCH_FAILED: &str = "States.BranchFailed";
+
 /// An error by name, and when it happens where the name is the language's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Error {
@@ -22,7 +25,9 @@ pub(super) fn of(state: &State) -> Vec<Error> {
         let known = errors.iter().any(|error| error.name == name)
             || predefined.iter().any(|(predefined, _)| *predefined == name);
         if !known && name != ALL && name != TASK_FAILED {
-            errors.push(Error { name: name.to_owned(), meaning: None });
+            let meaning = (name == BRANCH_FAILED)
+                .then_some("any error of a branch (AWS knows only the branch's own)");
+            errors.push(Error { name: name.to_owned(), meaning });
         }
     }
     errors.extend(own(state));
@@ -122,4 +127,16 @@ fn of_data(state: &State) -> Vec<Predefined> {
         ));
     }
     list
+}
+
+/// Whether it is about a state's data, and so of a Parallel state itself, not of its branches.
+pub(super) fn of_data_itself(name: &str) -> bool {
+    let own = [
+        "States.ParameterPathFailure",
+        "States.QueryEvaluationError",
+        "States.ResultPathMatchFailure",
+        DATA_LIMIT_EXCEEDED,
+        RUNTIME,
+    ];
+    own.contains(&name)
 }

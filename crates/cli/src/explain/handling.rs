@@ -6,6 +6,7 @@ use everstep_asl::model::{
 };
 use serde::Serialize;
 
+use super::errors;
 use super::scope::Found;
 
 /// Waits that are listed one by one; a retrier may have a hundred million.
@@ -70,6 +71,9 @@ pub(crate) enum Receives {
 /// Follows an error from the state where it happens outwards.
 pub(super) fn follow(found: &Found<'_>, error: &str) -> Vec<Step> {
     let mut names = vec![error.to_owned()];
+    if matches!(found.state.kind, Kind::Parallel(_)) && !errors::of_data_itself(error) {
+        names = outside(found.state, names);
+    }
     let mut steps = Vec::new();
     for state in std::iter::once(&found.state).chain(&found.around) {
         if !steps.is_empty() {
@@ -94,8 +98,10 @@ fn outside(state: &State, names: Vec<String>) -> Vec<String> {
             vec!["States.ExceedToleratedFailureThreshold".to_owned()]
         }
         // The specification gives it a name of its own; the service passes the branch's on.
-        Kind::Parallel(_) if !ends_all && names.len() == 1 => {
-            names.into_iter().chain(["States.BranchFailed".to_owned()]).collect()
+        Kind::Parallel(_)
+            if !ends_all && !names.iter().any(|name| name == errors::BRANCH_FAILED) =>
+        {
+            names.into_iter().chain([errors::BRANCH_FAILED.to_owned()]).collect()
         }
         _ => names,
     }

@@ -1,7 +1,8 @@
 //! Everything about one state.
 
 use everstep_asl::Source;
-use everstep_asl::model::{Kind, Operand, Transition};
+use everstep_asl::model::{Kind, Operand, State, Target, Transition};
+use everstep_graph::definition::{condition, detail};
 use serde::Serialize;
 
 use super::errors;
@@ -22,8 +23,10 @@ pub(crate) struct StateFacts {
     pub(crate) column: usize,
     /// The states it is inside of, the nearest first.
     pub(crate) inside: Vec<String>,
-    /// The state that follows a success, where that is one fixed state.
-    pub(crate) next: Option<String>,
+    /// Where it can go if nothing fails.
+    pub(crate) ways: Vec<Way>,
+    /// Whether its machine or branch ends with it.
+    pub(crate) ends: bool,
     /// Only of a Task.
     pub(crate) timeout: Option<Timeout>,
     pub(crate) attempts_max: u64,
@@ -31,6 +34,14 @@ pub(crate) struct StateFacts {
     pub(crate) waits_max_seconds: Option<f64>,
     pub(crate) longest: Longest,
     pub(crate) errors: Vec<ErrorFacts>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Way {
+    /// None: always, or if no condition of a Choice holds.
+    pub(crate) when: Option<String>,
+    pub(crate) next: String,
 }
 
 /// How long an attempt may take.
@@ -62,22 +73,34 @@ impl StateFacts {
         Self {
             name: state.name.to_string(),
             kind: state.kind.name(),
-            does: everstep_graph::definition::detail(state),
+            does: detail(state),
             comment: state.comment.clone(),
             pointer: found.place.pointer.clone(),
             line: position.line,
             column: position.column,
             inside: found.around.iter().map(|state| state.name.to_string()).collect(),
-            next: match state.transition() {
-                Some(Transition::Next(target)) => Some(target.name.to_string()),
-                _ => None,
-            },
+            ways: ways(state),
+            ends: matches!(state.transition(), Some(Transition::End))
+                || matches!(state.kind, Kind::Succeed),
             timeout: timeout(&state.kind),
             attempts_max: time::attempts_max(state),
             waits_max_seconds: Some(time::waits_max(state)).filter(|waits| waits.is_finite()),
             longest: Longest::of_state(state),
             errors: errors::of(state).into_iter().map(|error| facts(found, error)).collect(),
         }
+    }
+}
+
+fn ways(state: &State) -> Vec<Way> {
+    let way = |when, target: &Target| Way { when, next: target.name.to_string() };
+    match (state.transition(), &state.kind) {
+        (Some(Transition::Next(target)), _) => vec![way(None, target)],
+        (_, Kind::Choice(choice)) => {
+            let rules =
+                choice.rules.iter().map(|rule| way(Some(condition(&rule.condition)), &rule.next));
+            rules.chain(choice.default.iter().map(|target| way(None, target))).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn attempts_max(state: &State) -> u64 {
 
 /// All the waits between these attempts.
 pub(super) fn waits_max(state: &State) -> f64 {
-    state.retry().iter().map(everstep_asl::model::Retrier::total_delay_seconds).sum()
+    state.retry().iter().fold(0.0, |sum, retrier| sum + retrier.total_delay_seconds())
 }
 
 fn of_state(state: &State, default: DefaultTimeout) -> Bound {

@@ -41,15 +41,18 @@ pub(super) fn retries(retried: &Retried) -> String {
         2 => "twice".to_owned(),
         times => format!("{times} times"),
     };
-    let after = if retried.full_jitter { "after a random part of" } else { "after" };
-    format!("{times}, {after} {}", delays(retried))
+    format!("{times}, after {}", delays(retried))
 }
 
 fn delays(retried: &Retried) -> String {
     let shown = retried.delays_seconds.iter().take(DELAYS_SHOWN);
-    let mut words: Vec<String> = shown.map(|seconds| duration(*seconds)).collect();
+    let word = |seconds: f64| {
+        let from = if retried.full_jitter { "0–" } else { "" };
+        format!("{from}{}", duration(seconds))
+    };
+    let mut words: Vec<String> = shown.map(|seconds| word(*seconds)).collect();
     let same = words.iter().all(|word| *word == words[0]);
-    let last = retried.last_delay_seconds.map_or("ever more".to_owned(), duration);
+    let last = retried.last_delay_seconds.map_or("ever more".to_owned(), word);
     if words.len() > 1 && same && last == words[0] {
         return format!("{last} each");
     }
@@ -129,7 +132,7 @@ mod tests {
         check(1, &[1.0], false, "once, after 1 s");
         check(2, &[3.0, 4.5], false, "twice, after 3 s, 4.5 s");
         check(3, &[5.0, 5.0, 5.0], false, "3 times, after 5 s each");
-        check(2, &[1.0, 2.0], true, "twice, after a random part of 1 s, 2 s");
+        check(2, &[1.0, 2.0], true, "twice, after 0–1 s, 0–2 s");
         let long: Vec<f64> = (0..10).map(|power| 2_f64.powi(power)).collect();
         check(10, &long, false, "10 times, after 1 s, 2 s, 4 s, 8 s, 16 s, … 8 min 32 s");
     }

@@ -61,7 +61,12 @@ impl Page {
             (None, _) => {}
         }
         for (index, retrier) in state.retry().iter().enumerate() {
-            let (names, how) = (retrier.error_equals.join(", "), words::retrier(retrier, index));
+            let names = retrier.error_equals.join(", ");
+            if retrier.max_attempts == 0 {
+                self.line(indent, &format!("does not try again on {names}"));
+                continue;
+            }
+            let how = words::retrier(retrier, index);
             self.line(indent, &format!("tries again on {names}: {how}"));
         }
         for catcher in state.catch() {
@@ -125,7 +130,7 @@ impl Page {
 }
 
 fn longest(facts: &MachineFacts) -> String {
-    let mut text = format!("At most: {}", words::bound(&facts.longest.specification));
+    let mut text = format!("Longest: {}", words::bound(&facts.longest.specification));
     if facts.longest.aws != facts.longest.specification {
         let _ = write!(
             text,

@@ -24,14 +24,23 @@ pub(crate) fn state(facts: &StateFacts, file: &str, width: usize) -> String {
     if !facts.inside.is_empty() {
         text += &entry("Inside", &facts.inside.join(", which is inside "), width);
     }
-    if let Some(next) = &facts.next {
-        text += &entry("Then", next, width);
+    for way in &facts.ways {
+        text += &match &way.when {
+            Some(when) => entry("If", &format!("{when} → {}", way.next), width),
+            None if facts.ways.len() > 1 => entry("Otherwise", &format!("→ {}", way.next), width),
+            None => entry("Then", &format!("→ {}", way.next), width),
+        };
+    }
+    if facts.ends {
+        text += &entry("Then", "end", width);
     }
     if let Some(timeout) = facts.timeout {
         text += &entry("Timeout", timeout_words(timeout), width)
             .replace("{}", &timeout_seconds(timeout));
     }
-    text += &entry("At most", &longest(facts), width);
+    if facts.longest.aws != Bound::Seconds(0.0) {
+        text += &entry("Longest", &longest(facts), width);
+    }
     if !facts.errors.is_empty() {
         let _ = write!(text, "\n{}", table(&facts.errors, width));
         if facts.attempts_max > 1 {
