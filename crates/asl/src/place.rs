@@ -1,5 +1,6 @@
 //! Where a value stands inside a definition, by names rather than bytes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A path of field names and indexes, in the two notations that people meet.
@@ -20,10 +21,12 @@ impl Place {
 
     #[must_use]
     pub fn field(&self, name: &str) -> Self {
-        Self {
-            pointer: format!("{}/{}", self.pointer, name.replace('~', "~0").replace('/', "~1")),
-            location: format!("{}/{name}", self.location),
-        }
+        let escaped = if name.contains(['~', '/']) {
+            Cow::Owned(name.replace('~', "~0").replace('/', "~1"))
+        } else {
+            Cow::Borrowed(name)
+        };
+        Self { pointer: joined(&self.pointer, &escaped), location: joined(&self.location, name) }
     }
 
     #[must_use]
@@ -39,6 +42,15 @@ impl Place {
     pub fn service_location(&self) -> String {
         if self.location.is_empty() { "/".to_owned() } else { self.location.clone() }
     }
+}
+
+/// Every rule makes a place for every state: formatting would be most of its work.
+fn joined(parent: &str, name: &str) -> String {
+    let mut text = String::with_capacity(parent.len() + 1 + name.len());
+    text.push_str(parent);
+    text.push('/');
+    text.push_str(name);
+    text
 }
 
 impl fmt::Display for Place {

@@ -1,2 +1,23 @@
-//! The `everstep` command.
-fn main() {}
+//! The `everstep` command: reads the command line and hands over to the command.
+
+mod commands;
+mod definition;
+mod exit;
+mod explain;
+mod output;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let commands::Everstep { command } = commands::Everstep::parse();
+    let exit = command.run().unwrap_or_else(|error| {
+        output::complain(&error);
+        Exit::Unusable
+    });
+    exit.into()
+}

@@ -164,6 +164,19 @@ impl Template {
     pub fn variables(&self, into: &mut dyn FnMut(&str)) {
         self.node.variables(into);
     }
+
+    /// A field of the outermost object, if it is the same for every input.
+    #[must_use]
+    pub fn fixed_field(&self, name: &str) -> Option<&Value> {
+        match &self.node {
+            Node::Static(value) => value.get(name),
+            Node::Object(fields) => match fields.iter().find(|(field, _)| field == name)? {
+                (_, Node::Static(value)) => Some(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl Node {

@@ -90,8 +90,9 @@ impl Machine {
     /// This machine and every one inside it, outermost first, each with its place.
     pub fn each_scope<'m>(&'m self, place: &Place, visit: &mut dyn FnMut(&'m Machine, &Place)) {
         visit(self, place);
-        for state in &self.states {
-            for (inner, at) in state.scopes(&place.field("States").field(&state.name)) {
+        let states = place.field("States");
+        for state in self.states.iter().filter(|state| state.has_scopes()) {
+            for (inner, at) in state.scopes(&states.field(&state.name)) {
                 inner.each_scope(&at, visit);
             }
         }
@@ -140,6 +141,12 @@ pub struct State {
 }
 
 impl State {
+    /// Whether there are machines inside this state.
+    #[must_use]
+    pub fn has_scopes(&self) -> bool {
+        matches!(self.kind, Kind::Parallel(_) | Kind::Map(_))
+    }
+
     /// The machines inside this state, each with its place; `place` is the state's own.
     pub fn scopes(&self, place: &Place) -> impl Iterator<Item = (&Machine, Place)> {
         let (branches, processor) = match &self.kind {

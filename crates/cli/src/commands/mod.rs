@@ -1,0 +1,60 @@
+//! Every command, each in a file of its own.
+
+mod explain;
+mod graph;
+mod rules;
+mod validate;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// Checks, explains and draws Amazon States Language workflows
+#[derive(Debug, Parser)]
+#[command(name = "everstep", version, propagate_version = true, after_help = AFTER_HELP)]
+pub(crate) struct Everstep {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep validate order.asl.json                 is it right?
+  everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
+  everstep graph order.asl.json -o order.svg       what does it look like?
+
+Exit codes:
+  0  good
+  1  the definition has problems
+  2  the command line is wrong, or a file cannot be read or written
+
+`everstep help COMMAND` tells more about each; docs/cli.md shows them at work.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Validate(validate::Validate),
+    Explain(explain::Explain),
+    Graph(graph::Graph),
+    Rules(rules::Rules),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self {
+            Self::Validate(command) => command.run(),
+            Self::Explain(command) => command.run(),
+            Self::Graph(command) => command.run(),
+            Self::Rules(command) => command.run(),
+        }
+    }
+}
+
+/// The candidate that a mistyped word was probably meant to be.
+fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+    let word = word.to_lowercase();
+    candidates
+        .map(|candidate| (strsim::damerau_levenshtein(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

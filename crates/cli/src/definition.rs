@@ -1,0 +1,100 @@
+//! Definitions as the command line names them: files, and `-` for standard input.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use everstep_asl::{Machine, Options, Parsed, Source, WorkflowType};
+
+use crate::exit::Exit;
+use crate::output::Stream;
+use crate::render::{self, Checked};
+
+/// How the text of standard input is called in messages.
+const STDIN_NAME: &str = "<stdin>";
+
+/// Far more than a definition may have: the parser says how much too long a text is, but a device
+/// that never ends must not fill the memory.
+const READ_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+pub(crate) enum Type {
+    #[default]
+    Standard,
+    Express,
+}
+
+impl Type {
+    pub(crate) fn options(self) -> Options {
+        let workflow_type = match self {
+            Self::Standard => WorkflowType::Standard,
+            Self::Express => WorkflowType::Express,
+        };
+        Options { workflow_type, ..Options::default() }
+    }
+}
+
+/// Reads a definition's text.
+pub(crate) fn read(name: &str) -> anyhow::Result<Source> {
+    if name == "-" {
+        return text(STDIN_NAME, drain(io::stdin().lock(), STDIN_NAME)?);
+    }
+    let path = Path::new(name);
+    if path.is_dir() {
+        bail!("`{name}` is a directory; name the files in it, such as {}", example(path));
+    }
+    let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
+    text(name, drain(file, name)?)
+}
+
+fn example(directory: &Path) -> String {
+    format!("`{}`", directory.join("*.asl.json").display())
+}
+
+fn unreadable(name: &str, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            anyhow::anyhow!("there is no file `{name}`; `-` reads standard input")
+        }
+        _ => anyhow::anyhow!("cannot read `{name}`: {error}"),
+    }
+}
+
+fn drain(reader: impl io::Read, name: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = reader.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(name, &error))?;
+    if bytes.len() as u64 > READ_BYTES_MAX {
+        bail!("`{name}` is larger than 64 MiB; a definition has at most 1 MiB");
+    }
+    Ok(bytes)
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> anyhow::Result<Source> {
+    String::from_utf8(bytes).map(|text| Source::new(name, text)).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        anyhow::anyhow!("`{name}` is not UTF-8 text (byte {at}, line {line}); save it as UTF-8")
+    })
+}
+
+/// Reads and checks the definition of a command that needs a good one. Problems are told on
+/// standard error; if there are errors among them, there is no machine.
+pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>> {
+    let source = read(name)?;
+    let parsed = everstep_asl::parse(&source, &Options::default());
+    if parsed.has_errors() {
+        return refuse(source, parsed).map(Err);
+    }
+    let machine = parsed.into_machine().context("a definition without errors has no model")?;
+    Ok(Ok((source, machine)))
+}
+
+fn refuse(source: Source, parsed: Parsed) -> anyhow::Result<Exit> {
+    let errors = parsed.diagnostics.into_iter().filter(|found| found.is_error()).collect();
+    let checked = Checked { source, diagnostics: errors };
+    Stream::Story.write(&render::text::problems(&checked, Stream::Story))?;
+    Stream::Story.write(&format!("{}\n", render::summary(&[checked])))?;
+    Ok(Exit::Problems)
+}

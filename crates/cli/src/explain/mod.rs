@@ -1,0 +1,18 @@
+//! What a definition does, worked out: facts first, then words for them.
+//!
+//! Nothing is run. The facts are the same for people and programs: [`text`] writes them out,
+//! and they serialize as they are.
+
+mod errors;
+mod flow;
+mod handling;
+mod machine;
+mod scope;
+mod state;
+pub(crate) mod text;
+mod time;
+mod words;
+
+pub(crate) use machine::MachineFacts;
+pub(crate) use scope::{Found, each};
+pub(crate) use state::StateFacts;

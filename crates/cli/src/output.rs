@@ -1,0 +1,76 @@
+//! The two streams: data on standard output, everything told along the way on standard error.
+
+use std::io::{self, IsTerminal, Write as _};
+
+/// Lines of files and pipes, which have no width of their own.
+const WIDTH_ELSEWHERE: usize = 100;
+/// Longer lines of prose are hard to read, however wide the window.
+const WIDTH_MAX: usize = 120;
+const WIDTH_MIN: usize = 40;
+
+/// Where a text goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Data,
+    Story,
+}
+
+impl Stream {
+    fn is_terminal(self) -> bool {
+        match self {
+            Self::Data => io::stdout().is_terminal(),
+            Self::Story => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Only on a terminal, and never if the user asks for none (<https://no-color.org>).
+    pub(crate) fn has_colour(self) -> bool {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        self.is_terminal() && !refused && !dumb
+    }
+
+    pub(crate) fn width(self) -> usize {
+        if !self.is_terminal() {
+            return WIDTH_ELSEWHERE;
+        }
+        let size = match self {
+            Self::Data => terminal_size::terminal_size_of(io::stdout()),
+            Self::Story => terminal_size::terminal_size_of(io::stderr()),
+        };
+        size.map_or(WIDTH_ELSEWHERE, |(width, _)| usize::from(width.0)).clamp(WIDTH_MIN, WIDTH_MAX)
+    }
+
+    /// A reader that has gone away (`| head`) has seen enough: that is no error.
+    pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
+        let written = match self {
+            Self::Data => write_all(&mut io::stdout().lock(), text),
+            Self::Story => write_all(&mut io::stderr().lock(), text),
+        };
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => {
+                other.map_err(|error| anyhow::anyhow!("the output cannot be written: {error}"))
+            }
+        }
+    }
+}
+
+fn write_all(stream: &mut dyn io::Write, text: &str) -> io::Result<()> {
+    stream.write_all(text.as_bytes())?;
+    stream.flush()
+}
+
+/// Says why the command gave up.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let (red, plain) =
+        if Stream::Story.has_colour() { ("\x1b[1;91m", "\x1b[0m") } else { ("", "") };
+    // Nothing is left to do if even this cannot be said.
+    let _ = writeln!(io::stderr(), "{red}error{plain}: {error:#}");
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

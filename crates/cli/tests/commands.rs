@@ -1,0 +1,186 @@
+//! Every command with every format: exit code, standard output and standard error together.
+//!
+//! Each case is a file of `testdata/cli`; `UPDATE_EXPECT=1` rewrites them, and the diff is
+//! reviewed like code.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn run(arguments: &str, input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_everstep"))
+        .args(arguments.split_whitespace())
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// Runs `everstep` with these arguments in the root of the repository.
+fn check(name: &str, arguments: &str) {
+    check_input(name, arguments, "");
+}
+
+fn check_input(name: &str, arguments: &str, input: &str) {
+    let output = run(arguments, input);
+    let seen = format!(
+        "$ everstep {arguments}\n==== exit code {}\n==== stdout\n{}==== stderr\n{}",
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    let file = root().join("testdata/cli").join(format!("{name}.txt"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, seen).unwrap();
+        return;
+    }
+    let expected = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        expected == seen,
+        "{} is not what was seen (UPDATE_EXPECT=1 rewrites it):\n{seen}",
+        file.display()
+    );
+}
+
+const DEFINITIONS: &str = "testdata/cli/definitions";
+
+#[test]
+fn help() {
+    check("help", "--help");
+    check("help-validate", "validate --help");
+    check("help-explain", "explain --help");
+    check("help-graph", "graph --help");
+    check("help-rules", "rules --help");
+    check("version", "--version");
+    check("no-command", "");
+}
+
+#[test]
+fn validate_as_text() {
+    check("validate-good", &format!("validate {DEFINITIONS}/good.asl.json"));
+    check(
+        "validate-several",
+        &format!(
+            "validate {DEFINITIONS}/good.asl.yaml {DEFINITIONS}/broken.asl.json \
+             {DEFINITIONS}/advice.asl.json"
+        ),
+    );
+    check("validate-quiet", &format!("validate --quiet {DEFINITIONS}/good.asl.json"));
+    check("validate-warning", &format!("validate {DEFINITIONS}/advice.asl.json"));
+    check("validate-strict", &format!("validate --strict {DEFINITIONS}/advice.asl.json"));
+    check("validate-one-line", &format!("validate {DEFINITIONS}/oneline.asl.json"));
+    check("validate-odd-characters", &format!("validate {DEFINITIONS}/odd.asl.json"));
+    check("validate-order", "validate examples/order/order.asl.json");
+}
+
+#[test]
+fn validate_for_programs() {
+    let broken = format!("{DEFINITIONS}/broken.asl.json");
+    check("validate-json", &format!("validate --format json {broken}"));
+    check("validate-aws", &format!("validate --format aws {broken}"));
+    check("validate-aws-good", &format!("validate --format aws {DEFINITIONS}/advice.asl.json"));
+    check("validate-aws-two", &format!("validate --format aws {broken} {broken}"));
+}
+
+/// The rules' pages would drown the rest: only what is of this run is pinned.
+#[test]
+fn validate_as_sarif() {
+    let arguments = format!("validate --format sarif {DEFINITIONS}/broken.asl.json");
+    let output = run(&arguments, "");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(1), 0));
+    let log: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in run["results"].as_array().unwrap() {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    let file = root().join("testdata/cli/validate-sarif-results.json");
+    let seen = format!("{:#}\n", run["results"]);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &seen).unwrap();
+    }
+    assert_eq!(fs::read_to_string(file).unwrap(), seen);
+}
+
+#[test]
+fn validate_settings() {
+    let advice = format!("{DEFINITIONS}/advice.asl.json");
+    check("validate-allow", &format!("validate --allow task-without-timeout {advice}"));
+    check("validate-deny", &format!("validate --deny task-without-timeout {advice}"));
+    check("validate-allow-unknown", &format!("validate --allow task-without-timeot {advice}"));
+    check("validate-allow-error", &format!("validate --allow unknown-field {advice}"));
+    check("validate-express", &format!("validate --type express {DEFINITIONS}/nested.asl.json"));
+}
+
+#[test]
+fn validate_standard_input() {
+    let good = r#"{"StartAt": "A", "States": {"A": {"Type": "Succeed"}}}"#;
+    check_input("validate-stdin", "validate -", good);
+    check_input("validate-stdin-yaml", "validate -", "StartAt: A\nStates:\n  A: {Type: Sucked}\n");
+    check_input("validate-stdin-empty", "validate -", "");
+    check_input("validate-stdin-not-json", "validate -", "{\"StartAt\": }");
+}
+
+#[test]
+fn validate_unreadable() {
+    check("validate-missing", &format!("validate nothing.json {DEFINITIONS}/good.asl.json"));
+    check("validate-directory", &format!("validate {DEFINITIONS}"));
+    check("validate-not-utf8", &format!("validate {DEFINITIONS}/latin1.asl.json"));
+    check("validate-nothing", "validate");
+}
+
+#[test]
+fn explain_machines() {
+    check("explain-order", "explain examples/order/order.asl.json");
+    check("explain-nested", &format!("explain {DEFINITIONS}/nested.asl.json"));
+    check("explain-jsonata-json", &format!("explain {DEFINITIONS}/jsonata.asl.json --json"));
+    check("explain-broken", &format!("explain {DEFINITIONS}/broken.asl.json"));
+}
+
+#[test]
+fn explain_states() {
+    let order = "explain examples/order/order.asl.json";
+    check("explain-reserve", &format!("{order} ReserveInventory"));
+    check("explain-charge", &format!("{order} ChargeCustomer"));
+    check("explain-refund", &format!("{order} RefundCustomer"));
+    check("explain-failed", &format!("{order} OrderFailed"));
+    check("explain-unknown-state", &format!("{order} ChargeCustmer"));
+    check("explain-charge-json", &format!("{order} ChargeCustomer --json"));
+    let nested = format!("explain {DEFINITIONS}/nested.asl.json");
+    check("explain-send", &format!("{nested} Send"));
+    check("explain-both", &format!("{nested} Both"));
+    check("explain-choice", &format!("{nested} Paid?"));
+    check("explain-jsonata", &format!("explain {DEFINITIONS}/jsonata.asl.json Pay"));
+}
+
+#[test]
+fn graph() {
+    let order = "graph examples/order/order.asl.json";
+    check("graph-mermaid", &format!("{order} --format mermaid"));
+    check("graph-dot", &format!("{order} --format dot"));
+    check("graph-svg", &format!("graph {DEFINITIONS}/good.asl.json"));
+    check("graph-nested", &format!("graph {DEFINITIONS}/nested.asl.json --format mermaid"));
+    check("graph-broken", &format!("graph {DEFINITIONS}/broken.asl.json"));
+    check("graph-unwritable", &format!("{order} -o /nowhere/order.svg"));
+}
+
+#[test]
+fn rules() {
+    check("rules", "rules");
+    check("rules-unknown", "rules catch-discards-inputs");
+    let output = run("rules catch-discards-input", "");
+    let page = fs::read(root().join("docs/rules/catch-discards-input.md")).unwrap();
+    assert_eq!((output.status.code(), output.stdout), (Some(0), page));
+}
