@@ -34,27 +34,23 @@ impl Timestamp {
     }
 }
 
+/// In UTC, in the form that [`parse`] reads.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanoseconds = i32::try_from(self.nanoseconds).unwrap_or_default();
+        match jiff::Timestamp::new(self.seconds, nanoseconds) {
+            Ok(moment) => moment.fmt(f),
+            // The first and last hours of the calendar, pushed over its edge by an offset.
+            Err(_) => write!(f, "{} s after 1970-01-01T00:00:00Z", self.seconds),
+        }
+    }
+}
+
 /// A moment as the context object writes it: `2016-03-14T01:59:00.000Z`.
 #[must_use]
 pub fn format_millis(millis: i64) -> String {
-    let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
-    let (year, month, day) = date_of(days);
-    let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
-}
-
-/// The date of a day, counted from 1970-01-01, in the proleptic Gregorian calendar.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    // Years that begin in March have their leap day last, and eras of 400 years are all alike.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+    format!("{moment:.3}")
 }
 
 pub fn parse(text: &str) -> Result<Timestamp, NotATimestamp> {
@@ -186,6 +182,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_formatted_moment_parses_to_itself() {
+        for millis in [0, 1, -1, 951_782_399_999, 951_868_800_000, 1_457_920_740_000] {
+            let text = format_millis(millis);
+            assert_eq!(parse(&text).map(Timestamp::to_millis), Ok(millis), "{text}");
+        }
+        assert_eq!(format_millis(1_457_920_740_000), "2016-03-14T01:59:00.000Z");
+    }
 
     fn check(text: &str, expected: Option<i64>) {
         assert_eq!(parse(text).ok().map(Timestamp::to_millis), expected, "{text}");
