@@ -1,7 +1,17 @@
 //! Recorded behaviour of the service, replayed: any directory laid out as
 //! `execution/<category>/*.json`, `validation/…`, `teststate/…`.
 
+mod chains;
+mod compare;
+mod events;
+mod lies;
+mod placeholders;
+mod self_check;
+mod truths;
 mod validation;
+mod values;
+
+pub(crate) use self_check::run as self_check;
 
 use std::collections::BTreeMap;
 use std::fs;
