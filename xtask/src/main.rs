@@ -4,8 +4,10 @@ mod conformance;
 mod definitions;
 mod jsonata;
 mod jsonpath;
+mod test;
+mod tidy;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -45,6 +47,15 @@ enum Task {
         /// A directory with datasets/ and groups/
         directory: PathBuf,
     },
+    /// Run everything that must hold: format, lints, tests, habits, recorded behaviour
+    Test,
+    /// Check the project's habits
+    Tidy,
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -58,5 +69,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Definitions { directory } => definitions::run(&directory),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
+        Task::Test => test::run(),
+        Task::Tidy => tidy::run(),
     }
 }

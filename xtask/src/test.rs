@@ -1,0 +1,64 @@
+//! `cargo xtask test`: everything that must hold, in the order in which it fails fastest.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+/// Recorded behaviour and other test data that is not part of the repository: used where it is there.
+const SHARED: &str = "../shared";
+
+pub(crate) fn run() -> Result<ExitCode> {
+    provide("python3", "python3")?;
+    step("format", &["fmt", "--all", "--check"])?;
+    step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    step("tests", &["test", "--workspace", "--quiet"])?;
+    xtask(&["tidy"])?;
+    let shared = crate::root().join(SHARED);
+    let with = |task: &str, data: &str| -> Result<()> {
+        let data = shared.join(data);
+        if !data.exists() {
+            println!("\n--- {task}: no {}, skipped", data.display());
+            return Ok(());
+        }
+        xtask(&[task, &data.display().to_string()])
+    };
+    with("jsonpath", "jsonpath/cases.json")?;
+    with("jsonata", "jsonata-suite")?;
+    with("definitions", "machines")?;
+    with("definitions", "conformance/execution")?;
+    with("conformance", "conformance")?;
+    println!("\neverything holds");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Installs a program that tests need, where it is missing and this is Debian.
+fn provide(program: &str, package: &str) -> Result<()> {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if found {
+        return Ok(());
+    }
+    println!("--- installing {package}");
+    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", package][..]] {
+        let status = Command::new("apt-get").args(arguments).status();
+        let status = status
+            .with_context(|| format!("{program} is missing and apt-get cannot install it"))?;
+        if !status.success() {
+            bail!("apt-get could not install {package}: install {program} by hand");
+        }
+    }
+    Ok(())
+}
+
+fn xtask(arguments: &[&str]) -> Result<()> {
+    let all = ["run", "--quiet", "--package", "xtask", "--"].iter().chain(arguments).copied();
+    step(arguments[0], &all.collect::<Vec<_>>())
+}
+
+fn step(name: &str, arguments: &[&str]) -> Result<()> {
+    println!("\n--- {name}: cargo {}", arguments.join(" "));
+    let status = Command::new("cargo").current_dir(crate::root()).args(arguments).status()?;
+    if !status.success() {
+        bail!("{name} failed: cargo {}", arguments.join(" "));
+    }
+    Ok(())
+}

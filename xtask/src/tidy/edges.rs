@@ -1,0 +1,58 @@
+//! Dependencies between crates point one way.
+
+use super::{Finding, Tree};
+
+/// Each crate and the crates of this workspace it may use.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("everstep-expr", &[]),
+    ("everstep-asl", &["everstep-expr"]),
+    ("everstep-history", &[]),
+    ("everstep-interpreter", &["everstep-asl", "everstep-expr", "everstep-history"]),
+    ("everstep-graph", &["everstep-asl", "everstep-expr"]),
+    (
+        "everstep-cli",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-graph",
+            "everstep-history",
+            "everstep-interpreter",
+        ],
+    ),
+    (
+        "xtask",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-graph",
+            "everstep-history",
+            "everstep-interpreter",
+        ],
+    ),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in tree.metadata["packages"].as_array().into_iter().flatten() {
+        if !package["source"].is_null() {
+            continue;
+        }
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            findings
+                .push(Finding::new(name, "a new crate needs its line in xtask/src/tidy/edges.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let ours = dependency["path"].is_string() && dependency["kind"] != "dev";
+            if ours && !allowed.contains(&used) {
+                findings.push(Finding::new(
+                    name,
+                    format!("must not use {used}: dependencies point one way"),
+                ));
+            }
+        }
+    }
+    findings
+}
