@@ -27,6 +27,11 @@ impl<'a> Cx<'a> {
         self.diagnostics.borrow_mut().push(diagnostic);
     }
 
+    /// How many problems have been found so far.
+    pub(crate) fn problems(&self) -> usize {
+        self.diagnostics.borrow().len()
+    }
+
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics.into_inner()
     }
