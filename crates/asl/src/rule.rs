@@ -144,6 +144,7 @@ rules! {
         LoopWithoutExit, "loop-without-exit", Warning, "states that lead only to each other";
         LambdaErrorsNotRetried, "lambda-errors-not-retried", Warning, "a Lambda task that gives up on transient service errors";
         ChoiceWithoutDefault, "choice-without-default", Warning, "a Choice state that may match nothing";
+        UnevaluatedPath, "unevaluated-path", Warning, "a path that is passed on as text, because `.$` is missing";
         TaskTokenUnused, "task-token-unused", Warning, "a callback task that does not pass its token on";
     }
 }

@@ -204,11 +204,11 @@ fn read_by_catcher(catcher: &Catcher, into: Into<'_>) {
 fn condition(found: &Condition, into: Into<'_>) {
     match found {
         Condition::And(all) | Condition::Or(all) => {
-            all.iter().for_each(|inner| condition(inner, into))
+            all.iter().for_each(|inner| condition(inner, into));
         }
         Condition::Not(inner) => condition(inner, into),
         Condition::Type { variable, .. } | Condition::Matches { variable, .. } => {
-            variable.variables(into)
+            variable.variables(into);
         }
         Condition::Compare { variable, comparison } => {
             variable.variables(into);

@@ -24,7 +24,12 @@ use crate::model::Machine;
 type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
 pub(crate) fn check(cx: &Cx<'_>, machine: &Machine) {
-    let report: Report<'_> = &mut |diagnostic| cx.report(diagnostic);
+    let errors = cx.error_places();
+    let report: Report<'_> = &mut |diagnostic| {
+        if !follows(&diagnostic, &errors) {
+            cx.report(diagnostic);
+        }
+    };
     business_error_retried::check(machine, report);
     catch_discards_input::check(machine, report);
     choice_without_default::check(machine, report);
@@ -37,4 +42,26 @@ pub(crate) fn check(cx: &Cx<'_>, machine: &Machine) {
     task_without_timeout::check(machine, report);
     unreachable_handlers::check(machine, report);
     unreachable_state::check(machine, report);
+}
+
+/// Whether advice only follows from an error: where a state has one, the model holds stand-ins.
+fn follows(advice: &Diagnostic, errors: &[String]) -> bool {
+    let place = &advice.place.pointer;
+    // What the service calls an error is said even beside another one.
+    if advice.service.is_some() {
+        return errors.contains(place);
+    }
+    let state = state_of(place);
+    errors.iter().any(|error| {
+        error.strip_prefix(state).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// The innermost state that a pointer leads into.
+fn state_of(pointer: &str) -> &str {
+    const STATES: &str = "/States/";
+    let Some(at) = pointer.rfind(STATES) else { return pointer };
+    let name = at + STATES.len();
+    let end = pointer[name..].find('/').map_or(pointer.len(), |end| name + end);
+    &pointer[..end]
 }

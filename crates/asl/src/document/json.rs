@@ -25,11 +25,7 @@ const STRICT: ParseOptions = ParseOptions {
 pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
         let span = span(error.range());
-        DocumentError {
-            span,
-            message: lowercase_first(&error.kind().to_string()),
-            hint: hint(error.kind()),
-        }
+        DocumentError { span, message: message(error.kind()), hint: hint(error.kind()) }
     })?;
     match parsed.value {
         Some(value) => convert(value, 0),
@@ -41,8 +37,28 @@ pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
     }
 }
 
+fn message(kind: &ParseErrorKind) -> String {
+    match kind {
+        ParseErrorKind::ExpectedComma => "a comma is missing here".to_owned(),
+        ParseErrorKind::UnterminatedObject => "this object is not closed".to_owned(),
+        ParseErrorKind::UnterminatedArray => "this array is not closed".to_owned(),
+        kind => {
+            let said = kind.to_string();
+            if said.contains("surrogate") {
+                return "half of a surrogate pair is no character".to_owned();
+            }
+            lowercase_first(&said)
+        }
+    }
+}
+
 fn hint(kind: &ParseErrorKind) -> Option<String> {
     match kind {
+        ParseErrorKind::UnterminatedObject => Some("a closing `}` is missing"),
+        ParseErrorKind::UnterminatedArray => Some("a closing `]` is missing"),
+        ParseErrorKind::String(_) if kind.to_string().contains("surrogate") => {
+            Some(r"write the character itself, or both halves: \ud83d\ude00")
+        }
         ParseErrorKind::CommentsNotAllowed => {
             Some("JSON has no comments: use the Comment field, or write the definition in YAML")
         }

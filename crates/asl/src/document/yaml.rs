@@ -66,7 +66,8 @@ impl<'t> Reader<'t> {
             Some(Ok((event, marks))) => Ok((event, self.offsets.span(marks))),
             Some(Err(scan)) => {
                 let at = self.offsets.byte(scan.marker().index());
-                Err(error(Span::new(at, at), scan.info()))
+                let hint = scan_hint(scan.info());
+                Err(DocumentError { hint, ..error(Span::new(at, at), scan.info()) })
             }
             None => Err(error(Span::default(), "the text ends in the middle of a value")),
         }
@@ -278,6 +279,20 @@ fn unknown_tag(tag: &Tag, span: Span) -> DocumentError {
         message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
         hint: Some("template functions such as !Sub must be resolved before".to_owned()),
     }
+}
+
+/// Most errors of the scanner are a line that begins in the wrong column.
+fn scan_hint(message: &str) -> Option<String> {
+    let hint = if message.starts_with("tabs") {
+        "indent by spaces"
+    } else if message.contains("mapping values are not")
+        || message.contains("did not find expected")
+    {
+        "look at the indentation: the fields of one object begin in one column"
+    } else {
+        return None;
+    };
+    Some(hint.to_owned())
 }
 
 fn error(span: Span, message: &str) -> DocumentError {

@@ -84,6 +84,10 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
             );
             Condition::Constant(false)
         }
+        // Perhaps a misspelt operator, and reported as that.
+        ([], []) if fields.has_others(&["Comment", "Next", "Assign", "Output"]) => {
+            Condition::Constant(false)
+        }
         ([], []) => {
             report(
                 fields,

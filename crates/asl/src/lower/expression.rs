@@ -3,9 +3,11 @@
 use everstep_expr::path::{Path, ReferencePath};
 use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
-use everstep_expr::{SyntaxError, SyntaxErrorKind, jsonata};
+use everstep_expr::{SyntaxError, jsonata};
 
+use super::jsonata_words;
 use super::reader::Field;
+use super::unevaluated;
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::{Content, Node};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
@@ -26,7 +28,9 @@ pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
     let parsed = Path::parse(text);
     parsed
         .map_err(|error| {
-            field.cx.report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
+            field
+                .cx
+                .report(syntax(field, Rule::InvalidPath, &error).service(not_a_reference(text)));
         })
         .ok()
 }
@@ -128,9 +132,7 @@ pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
 }
 
 fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
-    let open = node.as_str().is_some_and(|text| {
-        text.starts_with("{%") && jsonata::delimited(text).is_none()
-    });
+    let open = node.as_str().is_some_and(opens);
     if open {
         field.cx.report(
             Diagnostic::new(
@@ -144,6 +146,20 @@ fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
         );
     }
     open
+}
+
+fn opens(text: &str) -> bool {
+    text.starts_with("{%") && jsonata::delimited(text).is_none()
+}
+
+/// Whether any text inside opens an expression and does not close it.
+fn has_open(node: &Node) -> bool {
+    match &node.content {
+        Content::String(text) => opens(text),
+        Content::Array(elements) => elements.iter().any(has_open),
+        Content::Object(members) => members.iter().any(|member| has_open(&member.value)),
+        _ => false,
+    }
 }
 
 /// Every text inside a value, with its place.
@@ -189,19 +205,16 @@ pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
         })
         .inspect(|expression| {
-            check_states(field, &[expression.clone()], Available::Nothing);
+            check_states(field, std::slice::from_ref(expression), Available::Nothing);
         })
         .ok()
 }
 
 fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic {
-    let code = match error.kind {
-        SyntaxErrorKind::Invalid => ServiceCode::InvalidJsonataExpression,
-        SyntaxErrorKind::Unsupported => ServiceCode::UnsupportedJsonataExpression,
-    };
-    Diagnostic::new(Rule::InvalidJsonata, span, place, error.message.clone())
+    let (code, words) = jsonata_words::service(error);
+    Diagnostic::new(Rule::InvalidJsonata, span, place, jsonata_words::message(error))
         .hint_if(error.hint.clone())
-        .service(error.message.clone())
+        .service(words)
         .service_code(code)
 }
 
@@ -210,9 +223,11 @@ pub(super) fn jsonata_template_with(
     field: &Field<'_, '_>,
     available: Available,
 ) -> Option<jsonata::Template> {
-    each_text(field.node, &field.at.place(), &mut |node, place| {
-        report_open(field, node, place);
-    });
+    if has_open(field.node) {
+        each_text(field.node, &field.at.place(), &mut |node, place| {
+            report_open(field, node, place);
+        });
+    }
     let template = jsonata_template(field)?;
     let mut expressions = Vec::new();
     template.expressions(&mut |expression| expressions.push(expression.clone()));
@@ -299,6 +314,7 @@ fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
 
 /// A payload template of JSONPath expressions.
 pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template> {
+    unevaluated::check_template(field);
     template::Template::parse(&field.node.to_value())
         .map_err(|errors| {
             for error in errors {
@@ -325,8 +341,16 @@ fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError)
         .hint("drop the `.$` if the value is meant as it stands"),
         TemplateSyntaxErrorKind::Expression(error) => {
             let span = field.cx.inside(node, error.span.clone());
-            let rule = rule_for(node.as_str().unwrap_or_default());
-            Diagnostic::new(rule, span, place, error.message.clone()).hint_if(error.hint.clone())
+            let text = node.as_str().unwrap_or_default();
+            let diagnostic = Diagnostic::new(rule_for(text), span, place, error.message.clone())
+                .hint_if(error.hint.clone());
+            if text.contains(['$', '(']) {
+                diagnostic
+            } else {
+                diagnostic.hint(format!(
+                    "a path begins with `$`: `$.{text}`; a text needs no `.$` in its name"
+                ))
+            }
         }
         TemplateSyntaxErrorKind::TooDeep => {
             Diagnostic::new(Rule::InvalidTemplate, node.span, place, error.kind.to_string())

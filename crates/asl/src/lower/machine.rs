@@ -4,7 +4,7 @@ use super::names::{AllNames, Names, nowhere};
 use super::reader::{At, Cx, Fields, Misplaced};
 use super::state::{self, Surroundings};
 use crate::document::Node;
-use crate::model::{Machine, QueryLanguage};
+use crate::model::{Machine, QueryLanguage, StateId};
 use crate::rule::Rule;
 
 /// Longer than the service lets any execution run.
@@ -60,6 +60,9 @@ fn body(fields: &Fields<'_, '_>, query_language: QueryLanguage, all: &AllNames<'
         );
     } else if let Some(start_at) = start_at {
         machine.start_at = names.resolve(&start_at).id;
+    } else {
+        // A stand-in for what is missing: the first state is what most machines start with.
+        machine.start_at = StateId(0);
     }
     let around = Surroundings { names: &names, all, machine_language: query_language };
     machine.states =

@@ -3,16 +3,17 @@
 use super::expression::{self, Available};
 use super::flow;
 use super::machine;
+use super::map_io::{item_reader, other_language, result_writer};
 use super::names::AllNames;
 use super::operand::{integer, number};
-use super::reader::{Field, Fields, Misplaced};
+use super::reader::{Field, Fields};
 use super::retry;
 use super::state::{Reading, transition};
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::document::Content;
 use crate::model::{
-    ExecutionType, ItemBatcher, ItemReader, Items, Kind, Machine, Map, Mode, Pattern, Payload,
-    QueryLanguage, ReaderConfig, Resource, ResultWriter, StateId, WorkflowType,
+    ExecutionType, ItemBatcher, Items, Kind, Machine, Map, Mode, Payload, QueryLanguage, StateId,
+    WorkflowType,
 };
 use crate::rule::Rule;
 
@@ -208,116 +209,6 @@ fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) 
     .service_location(Some(fields.at.place().service_location()))
 }
 
-/// `Arguments` in JSONata, `Parameters` in JSONPath.
-fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload> {
-    let name = match language {
-        QueryLanguage::JsonPath => "Parameters",
-        QueryLanguage::Jsonata => "Arguments",
-    };
-    expression::payload(&fields.get(name)?, language)
-}
-
-fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
-    let fields = field.fields("an item reader")?;
-    let resource = fields.require("Resource").and_then(|field| {
-        check_s3(&field, &["getObject", "listObjectsV2"]);
-        field.string()
-    });
-    let reader = ItemReader {
-        resource: resource.unwrap_or_default().to_owned(),
-        arguments: arguments(&fields, language),
-        config: fields
-            .get("ReaderConfig")
-            .and_then(|field| reader_config(&field, language))
-            .unwrap_or_default(),
-    };
-    fields.finish(|name| other_language(name, language));
-    Some(reader)
-}
-
-/// A Map reads from and writes to S3, by few actions.
-fn check_s3(field: &Field<'_, '_>, actions: &[&str]) {
-    let Some(text) = field.node.as_str() else { return };
-    let known = match Resource::classify(text) {
-        Resource::Service { service, action, sdk: false, pattern, .. } => {
-            service == "s3"
-                && actions.contains(&&*action)
-                && pattern == Pattern::RequestResponse
-        }
-        Resource::Placeholder(_) => true,
-        _ => false,
-    };
-    if !known {
-        let list = actions.iter().map(|action| format!("arn:aws:states:::s3:{action}"));
-        field.cx.report(
-            field
-                .report(Rule::UnknownIntegration, format!("a Map cannot use `{text}` here"))
-                .hint(format!("it can use {}", list.collect::<Vec<_>>().join(" or ")))
-                .service("The field 'Resource' does not match any of the allowed values"),
-        );
-    }
-}
-
-fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ReaderConfig> {
-    let fields = field.fields("a reader configuration")?;
-    let word = |name, allowed| {
-        fields.get(name).and_then(|field: Field<'_, '_>| field.word(allowed)).map(str::to_owned)
-    };
-    let config = ReaderConfig {
-        input_type: word("InputType", &["CSV", "JSON", "JSONL", "PARQUET", "MANIFEST"]),
-        transformation: word("Transformation", &["NONE", "LOAD_AND_FLATTEN"]),
-        csv_header_location: word("CSVHeaderLocation", &["FIRST_ROW", "GIVEN"]),
-        csv_headers: fields.get("CSVHeaders").and_then(|field| strings(&field)),
-        csv_delimiter: word("CSVDelimiter", &["COMMA", "PIPE", "SEMICOLON", "SPACE", "TAB"]),
-        max_items: integer(&fields, language, "MaxItems", "MaxItemsPath", 0..=100_000_000),
-        items_pointer: fields.string("ItemsPointer").map(str::to_owned),
-        manifest_type: word("ManifestType", &["S3_INVENTORY", "ATHENA_DATA"]),
-    };
-    check_csv(&fields, &config);
-    fields.finish(|name| other_language(name, language));
-    Some(config)
-}
-
-/// Rows need names: from the first row, or given here.
-fn check_csv(fields: &Fields<'_, '_>, config: &ReaderConfig) {
-    let is_csv = config.input_type.as_deref() == Some("CSV");
-    let location = fields.get("CSVHeaderLocation");
-    if is_csv && location.is_none() {
-        fields.cx.report(
-            Diagnostic::new(
-                Rule::RequiredField,
-                fields.head(),
-                fields.at.place(),
-                "the reader of a CSV file needs the field `CSVHeaderLocation`",
-            )
-            .hint("FIRST_ROW if the file names its columns, or GIVEN with `CSVHeaders`")
-            .service("The field 'CSVHeaderLocation' is required"),
-        );
-    }
-    if config.csv_header_location.as_deref() == Some("GIVEN") && !fields.has("CSVHeaders") {
-        fields.missing(&["CSVHeaders"]);
-    }
-    if let (Some("JSON" | "JSONL"), Some(location)) = (config.input_type.as_deref(), location) {
-        let around = fields.at.place().service_location();
-        fields.cx.report(
-            Diagnostic::new(
-                Rule::MisplacedField,
-                location.name_span,
-                location.at.place(),
-                "the reader of a JSON file cannot have the field `CSVHeaderLocation`",
-            )
-            .hint("remove it, or set InputType to CSV")
-            .service("Field 'CSVHeaderLocation' is not supported")
-            .service_location(Some(around)),
-        );
-    }
-}
-
-fn strings(field: &Field<'_, '_>) -> Option<Vec<String>> {
-    let elements = field.array()?;
-    Some(field.elements(elements).filter_map(|e| e.string().map(str::to_owned)).collect())
-}
-
 fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBatcher> {
     let fields = field.fields("an item batcher")?;
     let batcher = ItemBatcher {
@@ -350,33 +241,6 @@ fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBa
     }
     fields.finish(|name| other_language(name, language));
     Some(batcher)
-}
-
-fn result_writer(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ResultWriter> {
-    let fields = field.fields("a result writer")?;
-    let (mut transformation, mut output_type) = (None, None);
-    if let Some(config) = fields.get("WriterConfig") {
-        let inner = config.fields("a writer configuration")?;
-        transformation =
-            inner.get("Transformation").and_then(|f| f.word(&["NONE", "COMPACT", "FLATTEN"]));
-        output_type = inner.get("OutputType").and_then(|f| f.word(&["JSON", "JSONL"]));
-        inner.finish(|_| None);
-    }
-    let writer = ResultWriter {
-        resource: fields.get("Resource").and_then(|field| {
-            check_s3(&field, &["putObject"]);
-            field.string().map(str::to_owned)
-        }),
-        arguments: arguments(&fields, language),
-        transformation: transformation.map(str::to_owned),
-        output_type: output_type.map(str::to_owned),
-    };
-    fields.finish(|name| other_language(name, language));
-    Some(writer)
-}
-
-fn other_language(name: &str, language: QueryLanguage) -> Option<Misplaced> {
-    Some(Misplaced::in_language(language, flow::of_other_language(name, language)?))
 }
 
 const LABEL_CHARACTERS_MAX: usize = 40;

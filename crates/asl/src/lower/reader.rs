@@ -32,6 +32,13 @@ impl<'a> Cx<'a> {
         self.diagnostics.borrow().len()
     }
 
+    /// Where errors have been reported so far.
+    pub(crate) fn error_places(&self) -> Vec<String> {
+        let diagnostics = self.diagnostics.borrow();
+        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+        errors.map(|diagnostic| diagnostic.place.pointer.clone()).collect()
+    }
+
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics.into_inner()
     }
@@ -142,6 +149,13 @@ impl<'a, 'p> Fields<'a, 'p> {
     /// Whether a field is there, without reading it.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.iter().any(|member| member.name == name)
+    }
+
+    /// Whether there is a field besides those that were asked for and these.
+    pub(crate) fn has_others(&self, besides: &[&str]) -> bool {
+        let known = self.known.borrow();
+        let is_known = |name: &str| known.contains(&name) || besides.contains(&name);
+        self.members.iter().any(|member| !is_known(&member.name))
     }
 
     /// Says that a field must be there.
@@ -297,12 +311,21 @@ impl<'a, 'p> Field<'a, 'p> {
         };
         match number.as_u64() {
             Some(value) if bounds.contains(&value) => Some(value),
-            None if number.is_f64() => {
-                self.wrong_type("an integer");
+            // `10.0` is written as a fraction; what is far out of bounds is not called one.
+            None if number
+                .as_f64()
+                .is_some_and(|value| value.fract() != 0.0 || (0.0..=1e15).contains(&value)) =>
+            {
+                let message = format!("`{}` must be an integer, but is {number}", self.name);
+                let diagnostic = self.report(Rule::WrongType, message);
+                self.cx.report(diagnostic.service("Expected value of type [INTEGER]"));
                 None
             }
             value => {
-                let low = value.is_none_or(|value| value < *bounds.start());
+                let low = match value {
+                    Some(value) => value < *bounds.start(),
+                    None => number.as_f64().is_none_or(|value| value < 0.0),
+                };
                 let limits = format!("an integer from {} to {}", bounds.start(), bounds.end());
                 let bound = if low { bounds.start() } else { bounds.end() };
                 self.out_of_range(&limits, low, &bound.to_string());
@@ -416,7 +439,38 @@ fn wrong_type(node: &Node, at: &At<'_>, what: &str, expected: &str) -> Diagnosti
         at.place(),
         format!("{what} must be {expected}, but is {}", node.type_name()),
     )
+    .hint_if(type_hint(node, expected))
     .service(format!("Expected value of type [{}]", service_type(expected)))
+}
+
+/// How such a value usually comes about.
+fn type_hint(node: &Node, expected: &str) -> Option<String> {
+    let hint = match &node.content {
+        Content::Null => {
+            "nothing stands there; in YAML, look at the indentation of what follows".to_owned()
+        }
+        Content::String(text) if text.starts_with("{%") => {
+            "for JSONata expressions, set QueryLanguage to JSONata".to_owned()
+        }
+        Content::String(text) if expected.contains("a boolean") => match &*text.to_lowercase() {
+            "true" | "false" => format!("write {text}, without quotes"),
+            "yes" | "on" => "write true".to_owned(),
+            "no" | "off" => "write false".to_owned(),
+            _ => return None,
+        },
+        Content::String(text) if text.parse::<f64>().is_ok() => {
+            format!("write {text}, without quotes")
+        }
+        Content::Number(_) | Content::Boolean(_) if expected.starts_with("a string") => {
+            "put it in quotes".to_owned()
+        }
+        Content::Array(_) if expected == "an object" => {
+            "an object has named fields: {\"name\": …}".to_owned()
+        }
+        Content::Object(_) if expected == "an array" => "put it in brackets: [{…}]".to_owned(),
+        _ => return None,
+    };
+    Some(hint)
 }
 
 /// `an integer` is `INTEGER` to the service.

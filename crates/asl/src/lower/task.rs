@@ -4,6 +4,7 @@ use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::integer;
 use super::reader::{Field, Fields};
+use super::request;
 use super::retry;
 use super::state::{Reading, transition};
 use crate::diagnostic::Diagnostic;
@@ -48,6 +49,9 @@ fn resource(
 ) -> Option<Resource> {
     let text = field.string()?;
     let resource = Resource::classify(text);
+    if is_generic(&resource) {
+        return Some(Resource::Uri(text.to_owned()));
+    }
     if let Some(problem) = integration::problem(&resource) {
         field.cx.report(
             field
@@ -56,6 +60,8 @@ fn resource(
                 .hint_if(problem.hint)
                 .service(problem.service),
         );
+    } else {
+        request::check(fields, &resource, language);
     }
     check_arguments(fields, field, &resource, language);
     check_token(fields, field, &resource);
@@ -65,6 +71,11 @@ fn resource(
     Some(resource)
 }
 
+/// `arn:aws:states:::task:Add`, as the specification's own examples name tasks: no service is meant.
+fn is_generic(resource: &Resource) -> bool {
+    matches!(resource, Resource::Service { service, sdk: false, .. } if service == "task")
+}
+
 /// Every service action takes a request.
 fn check_arguments(
     fields: &Fields<'_, '_>,
@@ -72,10 +83,7 @@ fn check_arguments(
     resource: &Resource,
     language: QueryLanguage,
 ) {
-    let name = match language {
-        QueryLanguage::JsonPath => "Parameters",
-        QueryLanguage::Jsonata => "Arguments",
-    };
+    let name = request::field(language);
     if matches!(resource, Resource::Service { .. }) && !fields.has(name) {
         let arn = resource.as_str();
         field.cx.report(
@@ -132,10 +140,9 @@ fn check_express(field: &Field<'_, '_>, resource: &Resource) {
             "a task that waits for a callback",
             "'.waitForTaskToken' service integration ".to_owned(),
         ),
-        (_, Pattern::Sync | Pattern::Sync2) => (
-            "a task that waits for a job",
-            "'.sync' service integration".to_owned(),
-        ),
+        (_, Pattern::Sync | Pattern::Sync2) => {
+            ("a task that waits for a job", "'.sync' service integration".to_owned())
+        }
         (_, Pattern::RequestResponse) => return,
     };
     field.cx.report(

@@ -34,7 +34,8 @@ fn check_one(reading: &Reading<'_, '_>) -> bool {
     } else {
         &["Seconds", "SecondsPath", "Timestamp", "TimestampPath"]
     };
-    let present: Vec<&str> = names.iter().copied().filter(|name| fields.get(name).is_some()).collect();
+    let present: Vec<&str> =
+        names.iter().copied().filter(|name| fields.get(name).is_some()).collect();
     if present.len() == 1 {
         return true;
     }
