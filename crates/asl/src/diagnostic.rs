@@ -149,10 +149,15 @@ pub(crate) fn nearest<'c>(
     let lower = word.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| {
-            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+        .filter_map(|candidate| {
+            let length = candidate.chars().count();
+            let limit = (length / 3).max(1);
+            // Distances cost far more than lengths, and are never smaller than their difference.
+            let close = length.abs_diff(lower.chars().count()) <= limit;
+            let distance =
+                close.then(|| strsim::osa_distance(&lower, &candidate.to_lowercase()))?;
+            (distance <= limit).then_some((distance, candidate))
         })
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
+        .min()
         .map(|(_, candidate)| candidate)
 }

@@ -27,6 +27,9 @@ pub use variables::references;
 /// The service's own limit on a definition.
 pub const DEFINITION_BYTES_MAX: usize = 1_048_576;
 
+/// More problems than anyone reads; the rest is counted.
+pub const DIAGNOSTICS_MAX: usize = 1000;
+
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub workflow_type: WorkflowType,
@@ -38,7 +41,10 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Parsed {
     machine: Option<Machine>,
+    /// At most [`DIAGNOSTICS_MAX`], errors before warnings where there are more.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many were left out.
+    pub omitted: usize,
 }
 
 impl Parsed {
@@ -81,9 +87,26 @@ pub fn parse(source: &Source, options: &Options) -> Parsed {
     }
     let mut diagnostics = cx.into_diagnostics();
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.rule));
-    Parsed { machine, diagnostics }
+    let omitted = shorten(&mut diagnostics);
+    Parsed { machine, diagnostics, omitted }
 }
 
 fn refused(diagnostic: Diagnostic) -> Parsed {
-    Parsed { machine: None, diagnostics: vec![diagnostic] }
+    Parsed { machine: None, diagnostics: vec![diagnostic], omitted: 0 }
+}
+
+/// Keeps as many as are allowed, warnings only if there is room behind all errors.
+fn shorten(diagnostics: &mut Vec<Diagnostic>) -> usize {
+    let omitted = diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+    if omitted > 0 {
+        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        let mut room = [DIAGNOSTICS_MAX, DIAGNOSTICS_MAX.saturating_sub(errors)];
+        diagnostics.retain(|diagnostic| {
+            let room = &mut room[usize::from(!diagnostic.is_error())];
+            let keep = *room > 0;
+            *room = room.saturating_sub(1);
+            keep
+        });
+    }
+    omitted
 }

@@ -59,6 +59,16 @@ pub struct Source {
     name: String,
     text: String,
     line_starts: Vec<usize>,
+    /// How many characters stand before each [`BLOCK_BYTES`]th byte, so that columns of long
+    /// lines are not counted from their start every time.
+    characters: Vec<usize>,
+}
+
+const BLOCK_BYTES: usize = 4096;
+
+/// Characters that begin in these bytes.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| (**byte & 0xC0) != 0x80).count()
 }
 
 impl Source {
@@ -66,7 +76,13 @@ impl Source {
         let text = text.into();
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { name: name.into(), text, line_starts }
+        let mut before = 0;
+        let blocks = text.as_bytes().chunks(BLOCK_BYTES).map(|block| {
+            before += characters(block);
+            before
+        });
+        let characters = std::iter::once(0).chain(blocks).collect();
+        Self { name: name.into(), text, line_starts, characters }
     }
 
     #[must_use]
@@ -89,8 +105,12 @@ impl Source {
         let byte = byte.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= byte);
         let start = self.line_starts[line - 1];
-        let column = self.text.get(start..byte).map_or(byte - start, |text| text.chars().count());
-        Position { line, column: column + 1 }
+        Position { line, column: self.characters_before(byte) - self.characters_before(start) + 1 }
+    }
+
+    fn characters_before(&self, byte: usize) -> usize {
+        let block = byte / BLOCK_BYTES;
+        self.characters[block] + characters(&self.text.as_bytes()[block * BLOCK_BYTES..byte])
     }
 }
 
@@ -104,5 +124,9 @@ mod tests {
         let at = source.text().find('?').unwrap();
         assert_eq!(source.position(at), Position { line: 2, column: 3 });
         assert_eq!(source.position(0), Position { line: 1, column: 1 });
+        let long = Source::new("x.json", "ü".repeat(BLOCK_BYTES) + "\n?");
+        assert_eq!(long.position(6000), Position { line: 1, column: 3001 });
+        assert_eq!(long.position(2 * BLOCK_BYTES), Position { line: 1, column: BLOCK_BYTES + 1 });
+        assert_eq!(long.position(2 * BLOCK_BYTES + 1), Position { line: 2, column: 1 });
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>
 
 fn refuse(source: Source, parsed: Parsed) -> anyhow::Result<Exit> {
     let errors = parsed.diagnostics.into_iter().filter(|found| found.is_error()).collect();
-    let checked = Checked { source, diagnostics: errors };
+    let checked = Checked { source, diagnostics: errors, omitted: parsed.omitted };
     Stream::Story.write(&render::text::problems(&checked, Stream::Story))?;
     Stream::Story.write(&format!("{}\n", render::summary(&[checked])))?;
     Ok(Exit::Problems)

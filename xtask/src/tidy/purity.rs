@@ -19,7 +19,8 @@ const IMPURE: &[&str] = &[
     "rand::rng(",
     "Timestamp::now",
     "Zoned::now",
-    ".await;", ".await?",
+    ".await;",
+    ".await?",
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

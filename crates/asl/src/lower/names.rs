@@ -130,7 +130,9 @@ impl<'a> Names<'a> {
                 )
                 .hint("states can only lead to states of the same States object")
         } else {
-            let near = nearest(name, self.ids.keys().copied());
+            // Thousands of unknown names among thousands of states would take minutes.
+            let affordable = field.cx.problems() * self.ids.len() < COMPARISONS_MAX;
+            let near = affordable.then(|| nearest(name, self.ids.keys().copied())).flatten();
             field.report(rule, format!("there is no state `{name}`")).did_you_mean(near)
         };
         diagnostic
@@ -139,6 +141,9 @@ impl<'a> Names<'a> {
             .service_code(ServiceCode::MissingTransitionTarget)
     }
 }
+
+/// How many names are compared in search of the one that was meant.
+const COMPARISONS_MAX: usize = 20_000;
 
 /// Stands in for a state that does not exist.
 pub(super) fn nowhere(name: &str) -> Target {

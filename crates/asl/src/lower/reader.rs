@@ -36,6 +36,11 @@ impl<'a> Cx<'a> {
         self.diagnostics.borrow().iter().any(|found| found.is_error() && schema(found))
     }
 
+    /// How many problems have been found so far.
+    pub(crate) fn problems(&self) -> usize {
+        self.diagnostics.borrow().len()
+    }
+
     /// Where errors have been reported so far.
     pub(crate) fn error_places(&self) -> Vec<String> {
         let diagnostics = self.diagnostics.borrow();

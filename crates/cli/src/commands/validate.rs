@@ -105,7 +105,7 @@ impl Validate {
                 Ok(source) => {
                     let parsed = everstep_asl::parse(&source, &self.workflow_type.options());
                     let diagnostics = self.judge(parsed.diagnostics);
-                    checked.push(Checked { source, diagnostics });
+                    checked.push(Checked { source, diagnostics, omitted: parsed.omitted });
                 }
                 Err(error) => {
                     output::complain(&error);

@@ -24,6 +24,6 @@ pub(crate) fn answer(file: &Checked) -> String {
     super::json::pretty(&json!({
         "result": result,
         "diagnostics": diagnostics,
-        "truncated": false,
+        "truncated": file.omitted > 0,
     }))
 }

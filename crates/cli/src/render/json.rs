@@ -17,7 +17,7 @@ pub(crate) fn report(checked: &[Checked]) -> String {
 fn file(checked: &Checked) -> Value {
     let diagnostics: Vec<Value> =
         checked.diagnostics.iter().map(|found| diagnostic(&checked.source, found)).collect();
-    json!({"file": checked.source.name(), "diagnostics": diagnostics})
+    json!({"file": checked.source.name(), "diagnostics": diagnostics, "omitted": checked.omitted})
 }
 
 fn diagnostic(source: &Source, found: &Diagnostic) -> Value {

@@ -14,6 +14,8 @@ use crate::output::count;
 pub(crate) struct Checked {
     pub(crate) source: Source,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many more there are.
+    pub(crate) omitted: usize,
 }
 
 impl Checked {
@@ -36,5 +38,7 @@ pub(crate) fn summary(checked: &[Checked]) -> String {
         (0, warnings) => count(warnings, "warning"),
         (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
     };
-    format!("{found} in {}", count(checked.len(), "file"))
+    let omitted: usize = checked.iter().map(|file| file.omitted).sum();
+    let more = if omitted > 0 { format!(", {omitted} more not shown,") } else { String::new() };
+    format!("{found}{more} in {}", count(checked.len(), "file"))
 }
