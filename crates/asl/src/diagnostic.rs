@@ -154,7 +154,8 @@ pub(crate) fn nearest<'c>(
             let limit = (length / 3).max(1);
             // Distances cost far more than lengths, and are never smaller than their difference.
             let close = length.abs_diff(lower.chars().count()) <= limit;
-            let distance = close.then(|| strsim::osa_distance(&lower, &candidate.to_lowercase()))?;
+            let distance =
+                close.then(|| strsim::osa_distance(&lower, &candidate.to_lowercase()))?;
             (distance <= limit).then_some((distance, candidate))
         })
         .min()
