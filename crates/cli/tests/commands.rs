@@ -3,6 +3,8 @@
 //! Each case is a file of `testdata/cli`; `UPDATE_EXPECT=1` rewrites them, and the diff is
 //! reviewed like code.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -174,6 +176,40 @@ fn graph() {
     check("graph-nested", &format!("graph {DEFINITIONS}/nested.asl.json --format mermaid"));
     check("graph-broken", &format!("graph {DEFINITIONS}/broken.asl.json"));
     check("graph-unwritable", &format!("{order} -o /nowhere/order.svg"));
+}
+
+/// What `docs/cli.md` shows is what the commands write: the last command of each example, run beside
+/// the file that it names.
+#[test]
+fn the_documentation_shows_real_output() {
+    let file = root().join("docs/cli.md");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut seen = String::new();
+    for (at, part) in text.split("```").enumerate() {
+        let fence = if at > 0 { "```" } else { "" };
+        let example = part.strip_prefix("console\n").map(shown).unwrap_or(part.to_owned());
+        seen += &format!("{fence}{example}");
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &seen).unwrap();
+    }
+    assert!(text == seen || std::env::var_os("UPDATE_EXPECT").is_some(), "now it is:\n{seen}");
+}
+
+fn shown(example: &str) -> String {
+    let commands: Vec<&str> = example.lines().filter(|line| line.starts_with("$ ")).collect();
+    let arguments = commands.last().unwrap().strip_prefix("$ everstep ").unwrap();
+    let places = [DEFINITIONS, "examples/order"].map(|place| root().join(place));
+    let file = arguments.split(' ').find(|word| word.ends_with(".json")).unwrap();
+    let place = places.iter().find(|place| place.join(file).exists()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_everstep"))
+        .args(arguments.split(' '))
+        .current_dir(place)
+        .output()
+        .unwrap();
+    let (data, story) = (output.stdout, output.stderr);
+    let written = String::from_utf8([data, story].concat()).unwrap();
+    format!("console\n{}\n{written}", commands.join("\n"))
 }
 
 #[test]

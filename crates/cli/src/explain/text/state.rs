@@ -1,5 +1,6 @@
 //! One state: what it does, how long it may take, and a table of what becomes of errors.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
@@ -92,9 +93,7 @@ fn table(errors: &[ErrorFacts], width: usize) -> String {
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
         .set_header(["When it fails with", "it is tried again", "and then"]);
-    for group in grouped(errors) {
-        let names: Vec<String> = group.iter().map(|error| name(error)).collect();
-        let [retried, then] = handled(group[0]);
+    for ([retried, then], names) in rows(errors) {
         table.add_row([names.join("\n"), unbroken(&retried), unbroken(&then)]);
     }
     let text = table.to_string().replace(UNBROKEN, " ");
@@ -121,16 +120,18 @@ fn unbroken(text: &str) -> String {
 }
 
 /// Errors that meet the same end share a row.
-fn grouped(errors: &[ErrorFacts]) -> Vec<Vec<&ErrorFacts>> {
-    let mut groups: Vec<Vec<&ErrorFacts>> = Vec::new();
+fn rows(errors: &[ErrorFacts]) -> Vec<([String; 2], Vec<String>)> {
+    let mut rows: Vec<([String; 2], Vec<String>)> = Vec::new();
+    let mut places: HashMap<[String; 2], usize> = HashMap::new();
     for error in errors {
-        let row = handled(error);
-        match groups.iter_mut().find(|group| handled(group[0]) == row) {
-            Some(group) => group.push(error),
-            None => groups.push(vec![error]),
+        let end = handled(error);
+        let place = *places.entry(end.clone()).or_insert(rows.len());
+        if place == rows.len() {
+            rows.push((end, Vec::new()));
         }
+        rows[place].1.push(name(error));
     }
-    groups
+    rows
 }
 
 fn name(error: &ErrorFacts) -> String {
