@@ -86,9 +86,11 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
         }
         // Perhaps a misspelt operator, and reported as that.
         ([], []) if fields.has_others(&["Comment", "Next", "Assign", "Output"]) => {
+            variable.as_ref().map(expression::path);
             Condition::Constant(false)
         }
         ([], []) => {
+            variable.as_ref().map(expression::path);
             report(
                 fields,
                 "a choice rule has no comparison operator",

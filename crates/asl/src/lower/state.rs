@@ -147,6 +147,8 @@ pub(super) fn transition(reading: &Reading<'_, '_>) -> Transition {
         }
         (Some(next), _) => Transition::Next(reading.around.names.resolve(&next)),
         (None, Some(true)) => Transition::End,
+        // `End` is there, and reported for what it is.
+        (None, None) if fields.has("End") => Transition::End,
         (None, _) => {
             if !fields.cx.options.lone_state {
                 fields.cx.report(

@@ -3,7 +3,6 @@
 use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::{integer, operand};
-
 use super::state::{Reading, transition};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Operand, Wait, WaitUntil};
@@ -12,6 +11,7 @@ use crate::rule::Rule;
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     let fields = &reading.fields;
     if !check_one(reading) {
+        check_values(reading);
         let until = WaitUntil::Seconds(Operand::Literal(0));
         return Kind::Wait(Wait { until, transition: transition(reading) });
     }
@@ -24,6 +24,19 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
         (None, None) => WaitUntil::Seconds(Operand::Literal(0)),
     };
     Kind::Wait(Wait { until, transition: transition(reading) })
+}
+
+/// The values of fields of which there are too many: each may be wrong besides.
+fn check_values(reading: &Reading<'_, '_>) {
+    if reading.is_jsonata() {
+        return;
+    }
+    let fields = &reading.fields;
+    fields.get("Seconds").and_then(|field| field.integer(0..=SECONDS_MAX));
+    fields.get("Timestamp").and_then(|field| expression::timestamp(&field));
+    for name in ["SecondsPath", "TimestampPath"] {
+        fields.get(name).and_then(|field| expression::reference_path(&field));
+    }
 }
 
 /// "A Wait State MUST contain exactly one of …"
