@@ -8,6 +8,7 @@
 //! ([`Occasion`]), and what the world must do is read off the events ([`effect::effects`]).
 
 pub mod aws_history;
+mod apply;
 mod context;
 mod decide;
 mod dialect;
