@@ -7,8 +7,8 @@
 //! No clock, no randomness, no waiting in here: time and seeds come with the input
 //! ([`Occasion`]), and what the world must do is read off the events ([`effect::effects`]).
 
-pub mod aws_history;
 mod apply;
+pub mod aws_history;
 mod context;
 mod decide;
 mod dialect;
