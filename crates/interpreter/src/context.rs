@@ -58,6 +58,9 @@ impl Execution {
 
     /// The item of the iteration a frame is in.
     fn item_of(&self, id: FrameId) -> Option<(usize, Value)> {
+        if !self.program.dialect.shows_item_to_children() {
+            return None;
+        }
         let mut frame = self.frame(id)?;
         loop {
             let parent = frame.parent?;

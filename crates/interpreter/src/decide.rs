@@ -32,6 +32,7 @@ impl Execution {
         };
         decider.take(input);
         decider.run();
+        decider.close_full_history();
         decider.events
     }
 }
@@ -44,9 +45,17 @@ pub(crate) struct Decider<'e> {
     pub(crate) missing_activities: &'e [&'e str],
     events: Vec<Event>,
     /// Frames that can go on.
-    ready: VecDeque<FrameId>,
+    ready: VecDeque<Ready>,
     /// The history has no room left.
     full: bool,
+}
+
+/// How a frame goes on.
+enum Ready {
+    /// To the next state.
+    Step(FrameId),
+    /// From where it was stopped, after a redrive.
+    TakeUp(FrameId),
 }
 
 impl Decider<'_> {
@@ -78,7 +87,12 @@ impl Decider<'_> {
 
     /// A frame can go on.
     pub(crate) fn wake(&mut self, frame: FrameId) {
-        self.ready.push_back(frame);
+        self.ready.push_back(Ready::Step(frame));
+    }
+
+    /// A frame goes on from where a failure stopped it.
+    pub(crate) fn wake_stopped(&mut self, frame: FrameId) {
+        self.ready.push_back(Ready::TakeUp(frame));
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -90,59 +104,65 @@ impl Decider<'_> {
     }
 
     fn run(&mut self) {
-        while let Some(frame) = self.ready.pop_front() {
-            if !self.is_running() {
-                return;
+        while self.is_running()
+            && !self.full
+            && let Some(ready) = self.ready.pop_front()
+        {
+            match ready {
+                Ready::Step(frame) => self.step(frame),
+                Ready::TakeUp(frame) => self.take_up(frame),
             }
-            self.step(frame);
-            if self.full && self.is_running() {
-                let limit = self.execution.program.limits.history_events.unwrap_or(u32::MAX);
-                let cause = format!(
-                    "The execution reached the maximum number of history events ({limit})."
-                );
-                let failure = Failure::new(error_name::RUNTIME, cause);
-                self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
-            }
+        }
+    }
+
+    /// The last event there is room for says why there is no other.
+    fn close_full_history(&mut self) {
+        if self.full && self.is_running() {
+            let limit = self.execution.program.limits.history_events.unwrap_or(u32::MAX);
+            let cause =
+                format!("The execution reached the maximum number of history events ({limit}).");
+            let failure = Failure::new(error_name::RUNTIME, cause);
+            self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
         }
     }
 
     fn take(&mut self, input: Input) {
         match input {
             Input::Start { input } => {
-                if self.execution.frames.is_empty() {
+                if !self.execution.has_started() {
                     self.emit(Event::ExecutionStarted { at_ms: self.now_ms, input });
                     self.wake(FrameId::ROOT);
                 }
             }
             Input::Redrive => self.redrive(),
-            _ if !self.is_running() => {}
+            _ if !self.is_running() || !self.execution.has_started() => {}
             Input::TaskStarted { attempt, worker } => {
-                if self.execution.awaits(attempt) && !self.has_started(attempt) {
+                if self.execution.task(attempt).is_some_and(|task| !task.started) {
                     self.emit(Event::TaskStarted { attempt, at_ms: self.now_ms, worker });
                 }
             }
             Input::TaskSubmitted { attempt, output } => {
-                if self.execution.awaits(attempt) {
+                if self.execution.awaits_task(attempt) {
                     self.emit(Event::TaskSubmitted { attempt, at_ms: self.now_ms, output });
                 }
             }
             Input::TaskSucceeded { attempt, output } => {
-                if self.execution.awaits(attempt) {
+                if self.execution.awaits_task(attempt) {
                     states::task::succeeded(self, attempt, output);
                 }
             }
             Input::TaskFailed { attempt, failure, stage } => {
-                if self.execution.awaits(attempt) {
+                if self.execution.awaits_task(attempt) {
                     self.task_failed(attempt, failure, stage);
                 }
             }
             Input::MapRunFinished { attempt, children } => {
-                if self.execution.awaits(attempt) {
+                if self.execution.awaits_run(attempt) {
                     states::map::run_finished(self, attempt.frame, children);
                 }
             }
             Input::MapRunFailed { attempt, failure } => {
-                if self.execution.awaits(attempt) {
+                if self.execution.awaits_run(attempt) {
                     states::map::run_failed(self, attempt.frame, failure);
                 }
             }
@@ -153,15 +173,13 @@ impl Decider<'_> {
         }
     }
 
-    fn has_started(&self, attempt: Attempt) -> bool {
-        matches!(self.execution.frame(attempt.frame), Some(Frame { phase: Phase::Task(task), .. }) if task.started)
-    }
-
     fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
         let at_ms = self.now_ms;
+        let failure = self.dialect().unnamed_task_failure(failure);
         self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
         let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
-        let trouble = Trouble { oversized_result, blank: Value::Null, ..Trouble::new(failure) };
+        let blank = self.dialect().missing_text_of_task();
+        let trouble = Trouble { oversized_result, blank, ..Trouble::new(failure) };
         self.fail(attempt.frame, trouble);
     }
 
@@ -175,33 +193,54 @@ impl Decider<'_> {
         }
         let count = self.execution.redrives + 1;
         self.emit(Event::ExecutionRedriven { at_ms: self.now_ms, count });
-        for id in 0..self.execution.next_frame().0 {
-            let frame = self.execution.frame(FrameId(id));
-            if frame.is_some_and(|frame| matches!(frame.phase, Phase::Running | Phase::Entering)) {
-                self.wake(FrameId(id));
+        self.wake_stopped(FrameId::ROOT);
+    }
+
+    /// Goes on, after a redrive, with what had not ended in a frame.
+    fn take_up(&mut self, id: FrameId) {
+        let Some(frame) = self.execution.frame(id) else { return };
+        match &frame.phase {
+            Phase::Parallel { remaining: 0, .. } => states::parallel::branch_ended(self, id),
+            Phase::Parallel { .. } => {
+                for child in self.execution.children_of(id) {
+                    self.wake_stopped(child);
+                }
+            }
+            Phase::Map(map) if map.next > 0 => states::map::take_up(self, id),
+            Phase::Entering | Phase::Ended { .. } => self.wake(id),
+            _ => {
+                self.work(id);
+                self.wake(id);
             }
         }
     }
 
     fn time_passed(&mut self) {
-        while let Some((due, timer)) = self.execution.timers.first().copied() {
-            if due > self.now_ms || !self.is_running() {
-                return;
-            }
+        while self.is_running()
+            && !self.full
+            && let Some((due, timer)) = self.execution.timers.first().copied()
+            && due <= self.now_ms
+        {
             match timer {
                 Timer::ExecutionDeadline => {
                     self.emit(Event::ExecutionTimedOut { at_ms: self.now_ms });
                 }
                 Timer::TaskDeadline(frame) => self.task_timed_out(frame, false),
                 Timer::Heartbeat(frame) => self.task_timed_out(frame, true),
-                Timer::Resume(frame) => {
-                    self.execution.timers.remove(&(due, timer));
-                    self.step(frame);
-                    self.run();
-                }
+                Timer::Resume(frame) => self.resume(frame),
             }
             self.run();
         }
+    }
+
+    /// The time that a Wait state or a retry waited for has come.
+    fn resume(&mut self, id: FrameId) {
+        match self.execution.frame(id).map(|frame| &frame.phase) {
+            Some(Phase::Retrying { .. }) => self.work(id),
+            Some(Phase::Waiting { .. }) => states::wait::over(self, id),
+            _ => {}
+        }
+        self.wake(id);
     }
 
     fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) {
@@ -209,15 +248,12 @@ impl Decider<'_> {
             return;
         };
         let attempt = task.attempt;
-        let (name, alias) = if heartbeat {
-            (self.dialect().heartbeat_error(), Some(error_name::HEARTBEAT_TIMEOUT))
-        } else {
-            (error_name::TIMEOUT, None)
-        };
-        let failure = Failure { error: Some(Arc::from(name)), cause: None };
+        // "The interpreter fails the state with a States.Timeout Error Name", whichever of the two
+        // it was; "States.HeartbeatTimeout is only available inside the Catch and Retry fields".
+        let failure = Failure { error: Some(Arc::from(error_name::TIMEOUT)), cause: None };
         let at_ms = self.now_ms;
         self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
-        let alias = alias.filter(|alias| *alias != name);
+        let alias = heartbeat.then_some(error_name::HEARTBEAT_TIMEOUT);
         self.fail(frame, Trouble { alias, ..Trouble::new(failure) });
     }
 
@@ -238,31 +274,23 @@ impl Decider<'_> {
         }
     }
 
-    /// Lets a frame go on from where it is until it waits or ends.
-    pub(crate) fn step(&mut self, id: FrameId) {
-        loop {
+    /// Lets a frame go on from state to state until it waits or ends.
+    fn step(&mut self, id: FrameId) {
+        while self.is_running() && !self.full {
             let Some(frame) = self.execution.frame(id) else { return };
             match &frame.phase {
                 Phase::Entering => {
                     let (state, input) = (frame.state, frame.input.clone());
                     self.emit(Event::StateEntered { frame: id, at_ms: self.now_ms, state, input });
-                    if self.full {
-                        return;
+                    if !self.full {
+                        self.work(id);
                     }
-                    self.work(id);
                 }
-                Phase::Running | Phase::Retrying { .. } => self.work(id),
-                Phase::Waiting { .. } => states::wait::over(self, id),
                 Phase::Ended { output } => {
                     let output = output.clone();
                     return self.ended(id, output);
                 }
                 _ => return,
-            }
-            let waits =
-                |frame: &Frame| !matches!(frame.phase, Phase::Entering | Phase::Ended { .. });
-            if self.full || !self.is_running() || self.execution.frame(id).is_none_or(waits) {
-                return;
             }
         }
     }
@@ -382,8 +410,8 @@ impl Decider<'_> {
     }
 
     fn retry(&mut self, id: FrameId, state: &State, trouble: &Trouble) -> bool {
-        let used = self.execution.frame(id).map(|frame| frame.retries.clone()).unwrap_or_default();
-        let Some((index, retrier)) = trouble.retrier(state, &used, self.dialect()) else {
+        let used = self.execution.frame(id).map_or(&[][..], |frame| &frame.retries);
+        let Some((index, retrier)) = trouble.retrier(state, used, self.dialect()) else {
             return false;
         };
         let so_far = used.get(index).copied().unwrap_or(0);

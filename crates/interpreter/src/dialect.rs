@@ -2,9 +2,13 @@
 //!
 //! `spec` is the States Language as its specification and the error-handling guide define it;
 //! `aws` is the service as recorded. Nothing elsewhere asks which dialect it is: a difference is a
-//! method here, and a row of `docs/dialects.md`.
+//! method here and a row of `docs/dialects.md`, in the same order.
 
 use everstep_asl::error_name;
+use everstep_history::Failure;
+use serde_json::Value;
+
+use crate::Limits;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
@@ -32,7 +36,8 @@ impl Dialect {
         }
     }
 
-    /// The error name of a failure that the definition itself causes.
+    /// The error name of a failure that the definition itself causes. What the service calls
+    /// `States.Runtime` nothing can retry or catch.
     pub(crate) fn runtime_error(self, kind: RuntimeError) -> &'static str {
         match (self, kind) {
             (Self::Aws, _) => error_name::RUNTIME,
@@ -52,23 +57,47 @@ impl Dialect {
         }
     }
 
-    /// The name a missed heartbeat is reported by. Both are matched by `States.Timeout` and by
-    /// `States.HeartbeatTimeout`.
-    pub(crate) fn heartbeat_error(self) -> &'static str {
-        match self {
-            Self::Spec => error_name::HEARTBEAT_TIMEOUT,
-            Self::Aws => error_name::TIMEOUT,
-        }
-    }
-
-    /// Whether a Parallel state fails under the name of its own, `States.BranchFailed`, as well as
-    /// that of the branch.
+    /// Whether `States.BranchFailed` matches the failure of a Parallel state, besides the name of
+    /// the error in the branch.
     pub(crate) fn matches_branch_failed(self) -> bool {
         self == Self::Spec
     }
 
-    /// Whether a task's result that is too large can be caught, by a wildcard too.
+    /// Whether a wildcard matches a task's result that is too large.
     pub(crate) fn catches_oversized_results(self) -> bool {
         self == Self::Aws
+    }
+
+    /// The failure of a task that gave no error name. "The Error Output MUST have a string-valued
+    /// field named Error."
+    pub(crate) fn unnamed_task_failure(self, failure: Failure) -> Failure {
+        match (self, failure) {
+            (Self::Spec, Failure { error: None, cause }) => {
+                Failure { error: Some(error_name::TASK_FAILED.into()), cause }
+            }
+            (_, failure) => failure,
+        }
+    }
+
+    /// What stands in a catcher's output for what a task did not say.
+    pub(crate) fn missing_text_of_task(self) -> Value {
+        match self {
+            Self::Spec => Value::from(""),
+            Self::Aws => Value::Null,
+        }
+    }
+
+    /// Whether the states inside a Map see the item in the context object: "within the Map State
+    /// (but not child states within an Iterator field)".
+    pub(crate) fn shows_item_to_children(self) -> bool {
+        self == Self::Aws
+    }
+
+    /// Iterations of an inline Map at a time without `MaxConcurrency`: "places no limit".
+    pub(crate) fn unlimited_concurrency(self, limits: &Limits) -> u32 {
+        match self {
+            Self::Spec => u32::MAX,
+            Self::Aws => limits.inline_concurrency,
+        }
     }
 }

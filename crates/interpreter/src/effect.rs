@@ -42,7 +42,21 @@ pub enum Effect {
 /// What these events ask for. `execution` is as it was when they had been applied.
 #[must_use]
 pub fn effects(execution: &Execution, events: &[Event]) -> Vec<Effect> {
-    events.iter().filter_map(|event| effect(execution, event)).collect()
+    let mut effects: Vec<Effect> =
+        events.iter().filter_map(|event| effect(execution, event)).collect();
+    if events.iter().any(ends) {
+        effects.extend(execution.left_behind().map(|attempt| Effect::CancelTask { attempt }));
+    }
+    effects
+}
+
+fn ends(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ExecutionFailed { .. }
+            | Event::ExecutionTimedOut { .. }
+            | Event::ExecutionAborted { .. }
+    )
 }
 
 fn effect(execution: &Execution, event: &Event) -> Option<Effect> {

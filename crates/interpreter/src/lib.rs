@@ -7,6 +7,7 @@
 //! No clock, no randomness, no waiting in here: time and seeds come with the input
 //! ([`Occasion`]), and what the world must do is read off the events ([`effect::effects`]).
 
+mod apply;
 pub mod aws_history;
 mod context;
 mod decide;

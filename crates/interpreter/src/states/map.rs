@@ -169,19 +169,27 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     let Some((machine, position)) = decider.place(id) else { return Ok(()) };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return Ok(()) };
-    let unlimited = decider.execution.program.limits.inline_concurrency;
+    let unlimited = decider.dialect().unlimited_concurrency(&decider.execution.program.limits);
     loop {
         let Some(progress) = phase(decider, id) else { return Ok(()) };
         let limit =
             if progress.max_concurrency == 0 { unlimited } else { progress.max_concurrency };
+        let has_room = progress.running.len() < limit as usize && !decider.is_full();
         let index = progress.next as usize;
+        if let Some(child) = progress.paused.first().copied() {
+            if !has_room {
+                return Ok(());
+            }
+            take_up_iteration(decider, id, child);
+            continue;
+        }
         if index >= progress.results.len() {
             if progress.running.is_empty() {
                 return finish(decider, id, state, map);
             }
             return Ok(());
         }
-        if progress.running.len() >= limit as usize || decider.is_full() {
+        if !has_room {
             return Ok(());
         }
         let items = progress.items.clone();
@@ -197,6 +205,27 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
         });
         decider.wake(child);
     }
+}
+
+/// After a redrive: goes on with the iterations that had not succeeded and those not yet started.
+pub(crate) fn take_up(decider: &mut Decider<'_>, id: FrameId) {
+    if let Err(fault) = fill(decider, id, None) {
+        decider.fault(id, fault);
+    }
+}
+
+fn take_up_iteration(decider: &mut Decider<'_>, id: FrameId, child: FrameId) {
+    let Some(frame) = decider.execution.frame(child) else { return };
+    let Some(parent) = frame.parent else { return };
+    decider.emit(Event::IterationStarted {
+        frame: id,
+        at_ms: decider.now_ms,
+        index: parent.index,
+        child,
+        input: frame.input.clone(),
+        after: None,
+    });
+    decider.wake_stopped(child);
 }
 
 fn finish(decider: &mut Decider<'_>, id: FrameId, state: &State, map: &Map) -> Result<(), Fault> {
@@ -240,8 +269,8 @@ pub(crate) fn iteration_failed(
     let at_ms = decider.now_ms;
     decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
     let Some(progress) = phase(decider, id) else { return };
-    let (failures, items) = (progress.failures, progress.results.len());
-    if failures <= tolerated_failures(decider, id, items) && !trouble.fatal {
+    let (failures, items) = (progress.failed.len(), progress.results.len());
+    if failures as u64 <= u64::from(tolerated_failures(decider, id, items)) && !trouble.fatal {
         if let Err(fault) = fill(decider, id, Some(child)) {
             decider.fault(id, fault);
         }

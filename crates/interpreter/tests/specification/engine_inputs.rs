@@ -1,0 +1,239 @@
+//! Inputs that come twice, late, together or to nobody.
+
+use std::sync::Arc;
+
+use everstep_interpreter::{
+    Attempt, Dialect, Event, Execution, Failure, FailureStage, FrameId, Input, Limits, Occasion,
+    Payload, Program, Status,
+};
+use serde_json::{Value, json};
+
+use crate::world::*;
+
+fn succeeded(attempt: Attempt) -> Input {
+    Input::TaskSucceeded { attempt, output: Payload::new(json!("again")) }
+}
+
+fn failed(attempt: Attempt) -> Input {
+    let failure = Failure::new("Late", "too late");
+    Input::TaskFailed { attempt, failure, stage: FailureStage::Run }
+}
+
+/// All that could be said of an attempt.
+fn said_of(attempt: Attempt) -> Vec<Input> {
+    vec![
+        succeeded(attempt),
+        failed(attempt),
+        Input::TaskStarted { attempt, worker: None },
+        Input::TaskSubmitted { attempt, output: Payload::new(json!(1)) },
+        Input::MapRunFinished { attempt, children: Vec::new() },
+        Input::MapRunFailed { attempt, failure: Failure::default() },
+    ]
+}
+
+#[track_caller]
+fn check_ignored(run: &mut Run, attempt: Attempt) {
+    let before = run.execution.clone();
+    assert!(!run.execution.awaits(attempt));
+    for input in said_of(attempt) {
+        assert_eq!(run.give(input), [], "{attempt:?}");
+    }
+    assert!(!run.execution.heartbeat(attempt, run.now_ms));
+    assert!(run.execution == before);
+}
+
+#[test]
+fn a_result_for_an_attempt_that_is_over_changes_nothing() {
+    let definition = machine(json!({
+        "X": task(json!({ "Retry": [{ "ErrorEquals": ["A"] }], "Next": "W" })),
+        "W": { "Type": "Wait", "Seconds": 10, "Next": "Y" },
+        "Y": task(json!({}))
+    }));
+    let mut run =
+        world(definition).task("X", [error("A"), ok(json!(1))]).task("Y", [ok(json!(2))]).run();
+    for call in run.calls.clone() {
+        check_ignored(&mut run, call.attempt);
+    }
+    check_ignored(&mut run, Attempt { frame: FrameId(77), number: 0 });
+    assert_eq!(run.output(), json!(2));
+}
+
+#[test]
+fn a_result_for_an_earlier_attempt_is_not_that_of_the_current_one() {
+    let definition = machine(
+        json!({ "X": task(json!({ "Retry": [{ "ErrorEquals": ["A"] }], "TimeoutSeconds": 50 })) }),
+    );
+    let mut run = world(definition).task("X", [error("A"), after(20.0, ok(json!("second")))]).run();
+    assert_eq!(run.output(), json!("second"));
+    let first = run.calls[0].attempt;
+    check_ignored(&mut run, first);
+}
+
+#[test]
+fn what_is_said_of_a_map_run_is_not_taken_for_a_task() {
+    let execution = started(machine(json!({ "X": task(json!({})) })), json!({}));
+    let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
+    for input in said_of(attempt).split_off(4) {
+        let mut copy = execution.clone();
+        assert_eq!(copy.decide(input, Occasion::new(START_MS, 1)), []);
+    }
+}
+
+fn started(definition: Value, input: Value) -> Execution {
+    let machine = compile(&definition);
+    let program = Program { machine, dialect: Dialect::Spec, limits: Limits::default() };
+    let mut execution = Execution::new(Arc::new(program), identity());
+    execution.decide(Input::Start { input: Payload::new(input) }, Occasion::new(START_MS, 1));
+    execution
+}
+
+#[test]
+fn a_second_start_changes_nothing() {
+    let mut execution = started(machine(json!({ "X": task(json!({})) })), json!({}));
+    let again = Input::Start { input: Payload::new(json!({})) };
+    assert_eq!(execution.decide(again, Occasion::new(START_MS, 1)), []);
+}
+
+#[test]
+fn nothing_happens_to_an_execution_that_has_not_started() {
+    let machine = compile(&machine(json!({ "X": task(json!({})) })));
+    let program = Program { machine, dialect: Dialect::Spec, limits: Limits::default() };
+    let mut execution = Execution::new(Arc::new(program), identity());
+    let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
+    let mut inputs = said_of(attempt);
+    inputs.extend([Input::TimePassed, Input::Redrive, Input::Stop { failure: Failure::default() }]);
+    for input in inputs {
+        assert_eq!(execution.decide(input, Occasion::new(START_MS, 1)), []);
+    }
+}
+
+#[test]
+fn nothing_but_a_redrive_happens_to_an_execution_that_has_ended() {
+    let branch = |name: &str| machine(json!({ name: task(json!({})) }));
+    let definition =
+        machine(json!({ "P": parallel(json!([branch("L"), branch("R")]), json!({})) }));
+    for stop in [false, true] {
+        let world = world(definition.clone()).task("L", [Outcome::Hangs]);
+        let world = world.task("R", [if stop { Outcome::Hangs } else { error("Broken") }]);
+        let mut run = if stop { world.stop_after(5) } else { world }.run();
+        assert!(!matches!(run.execution.status(), Status::Running));
+        for call in run.calls.clone() {
+            check_ignored(&mut run, call.attempt);
+        }
+        for input in [
+            Input::TimePassed,
+            Input::Stop { failure: Failure::default() },
+            Input::Start { input: Payload::new(json!(1)) },
+        ] {
+            assert_eq!(run.give(input), []);
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_it_at_once_with_what_the_caller_said() {
+    let definition = machine(json!({ "X": task(json!({
+        "Retry": [{ "ErrorEquals": ["States.ALL"], "IntervalSeconds": 100 }],
+        "Catch": [{ "ErrorEquals": ["States.ALL"], "Next": "X" }]
+    })) }));
+    let run = world(definition).task("X", [error("A")]).stop_after(5).run();
+    assert_eq!(
+        *run.execution.status(),
+        Status::Aborted { failure: Failure::new("Stopped", "by hand") }
+    );
+    assert_eq!(run.seconds(), 5.0, "while it waited for a retry");
+    assert_eq!(run.execution.next_due_ms(), None);
+    assert_eq!(run.event_types().last().map(String::as_str), Some("ExecutionAborted"));
+    check_history(&run);
+}
+
+#[test]
+fn a_stop_cancels_the_tasks_that_run() {
+    let definition =
+        machine(json!({ "M": map(machine(json!({ "T": task(json!({})) })), json!({})) }));
+    let run = world(definition)
+        .input(json!([1, 2, 3]))
+        .task("T", vec![Outcome::Hangs; 3])
+        .stop_after(5)
+        .run();
+    assert_eq!(run.cancelled.len(), 3);
+}
+
+#[test]
+fn all_that_is_due_happens_in_the_order_it_was_due() {
+    let wait = |name: &str, seconds: u64| {
+        machine(
+            json!({ name: { "Type": "Wait", "Seconds": seconds, "Next": format!("{name}2") }, format!("{name}2"): pass(json!({})) }),
+        )
+    };
+    let definition = machine(
+        json!({ "P": parallel(json!([wait("A", 30), wait("B", 10), wait("C", 20)]), json!({})) }),
+    );
+    let mut execution = started(definition, json!({}));
+    // The engine was away for an hour.
+    let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 3_600_000, 2));
+    let left = |event: &Event| match event {
+        Event::StateExited { frame, next: Some(_), .. } => Some(frame.0),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(left).collect::<Vec<_>>(), [2, 3, 1]);
+    assert!(matches!(execution.status(), Status::Succeeded { .. }));
+}
+
+#[test]
+fn timers_do_not_fire_early() {
+    let definition = machine(json!({ "W": { "Type": "Wait", "Seconds": 10, "End": true } }));
+    let mut execution = started(definition, json!({}));
+    assert_eq!(execution.next_due_ms(), Some(START_MS + 10_000));
+    assert_eq!(execution.decide(Input::TimePassed, Occasion::new(START_MS + 9_999, 2)), []);
+    assert!(!execution.decide(Input::TimePassed, Occasion::new(START_MS + 10_000, 2)).is_empty());
+}
+
+#[test]
+fn a_timeout_and_a_heartbeat_due_together_are_one_failure() {
+    let definition = machine(
+        json!({ "X": task(json!({ "TimeoutSecondsPath": "$.t", "HeartbeatSecondsPath": "$.t" })) }),
+    );
+    let mut execution = started(definition, json!({ "t": 5 }));
+    let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 5_000, 2));
+    let timeouts = events.iter().filter(|event| matches!(event, Event::TaskTimedOut { .. }));
+    assert_eq!(timeouts.count(), 1);
+}
+
+#[test]
+fn several_deadlines_due_together_fail_a_parallel_state_once() {
+    let branch = |name: &str| machine(json!({ name: task(json!({ "TimeoutSeconds": 5 })) }));
+    let definition = machine(json!({
+        "P": parallel(json!([branch("A"), branch("B"), branch("C")]), json!({ "Catch": [{ "ErrorEquals": ["States.Timeout"], "Next": "Y" }] })),
+        "Y": { "Type": "Succeed" }
+    }));
+    let mut run = world(definition);
+    for name in ["A", "B", "C"] {
+        run = run.task(name, [Outcome::Hangs]);
+    }
+    let run = run.run();
+    assert_eq!(run.output()["Error"], "States.Timeout");
+    let timeouts = run.event_types().iter().filter(|kind| kind.ends_with("TimedOut")).count();
+    assert_eq!(timeouts, 1);
+}
+
+#[test]
+fn an_execution_that_succeeded_holds_nothing_but_its_result() {
+    let definition = machine(
+        json!({ "M": map(machine(json!({ "T": pass(json!({ "Result": 1 })) })), json!({ "ResultSelector": { "n": 1 } })) }),
+    );
+    let big = Payload::new(Value::from(vec!["x".repeat(100); 100]));
+    let program = Program {
+        machine: compile(&definition),
+        dialect: Dialect::Spec,
+        limits: Limits::default(),
+    };
+    let mut execution = Execution::new(Arc::new(program), identity());
+    let events = execution.decide(Input::Start { input: big.clone() }, Occasion::new(START_MS, 1));
+    drop(events);
+    assert!(matches!(execution.status(), Status::Succeeded { .. }));
+    assert!(
+        format!("{execution:?}").matches("xxxxx").count() <= 2000,
+        "only the execution's input is left"
+    );
+}

@@ -1,0 +1,70 @@
+//! Scopes inside scopes, as deep as a definition may be.
+
+use serde_json::{Value, json};
+
+use crate::world::*;
+
+/// About as many Parallel states inside each other as a definition may have: each takes four levels
+/// of JSON.
+const DEPTH: usize = 48;
+
+/// A Map takes three.
+const MAPS_DEPTH: usize = 64;
+
+fn nested(innermost: Value, extra: impl Fn(usize) -> Value) -> Value {
+    let mut inner = machine(json!({ "Innermost": innermost }));
+    for depth in 0..DEPTH {
+        let name = format!("P{depth}");
+        inner = machine(json!({ name: parallel(json!([inner]), extra(depth)) }));
+    }
+    inner
+}
+
+#[test]
+fn deeply_nested_branches_succeed() {
+    let run = world(nested(task(json!({})), |_| json!({}))).run();
+    let mut output = run.output();
+    for _ in 0..DEPTH {
+        output = output[0].take();
+    }
+    assert_eq!(output, json!({}));
+}
+
+#[test]
+fn a_failure_travels_all_the_way_up_and_a_redrive_all_the_way_down() {
+    let definition = nested(task(json!({})), |_| json!({}));
+    let mut run = world(definition).task("Innermost", [error("Deep")]).run();
+    assert_eq!(run.error(), "Deep");
+    run.then("Innermost", [ok(json!(1))]).redrive();
+    run.output();
+    assert_eq!(run.calls.len(), 2);
+}
+
+#[test]
+fn retries_at_every_level_reset_those_inside() {
+    let retry = |depth: usize| {
+        if depth < 3 {
+            json!({ "Retry": [{ "ErrorEquals": ["Deep"], "MaxAttempts": 1 }] })
+        } else {
+            json!({})
+        }
+    };
+    let run = world(nested(task(json!({})), retry)).task("Innermost", errors(&["Deep"; 8])).run();
+    assert_eq!(run.error(), "Deep");
+    assert_eq!(run.calls.len(), 8, "twice at each of three levels");
+}
+
+#[test]
+fn maps_as_deep_as_that_fail_and_are_redriven() {
+    let mut inner = machine(json!({ "Innermost": task(json!({})) }));
+    let mut input = json!([1]);
+    for depth in 0..MAPS_DEPTH {
+        let name = format!("M{depth}");
+        inner = machine(json!({ name: map(inner, json!({})) }));
+        input = json!([input]);
+    }
+    let mut run = world(inner).input(input).task("Innermost", [error("Deep")]).run();
+    assert_eq!(run.error(), "Deep");
+    run.then("Innermost", [ok(json!(1))]).redrive();
+    run.output();
+}

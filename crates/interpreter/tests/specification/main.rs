@@ -1,0 +1,28 @@
+//! The specification and the error-handling guide, sentence by sentence: each file is a section,
+//! each test a sentence. All run in the `spec` dialect unless they say otherwise.
+
+mod world;
+
+mod aws_redrive;
+mod aws_variables;
+mod dialects_page;
+mod engine_inputs;
+mod engine_limits;
+mod engine_nesting;
+mod guide_error_names;
+mod guide_examples;
+mod guide_retries;
+mod spec_choice;
+mod spec_complex_retry;
+mod spec_data;
+mod spec_errors;
+mod spec_fallback_states;
+mod spec_input_output;
+mod spec_intrinsics;
+mod spec_map;
+mod spec_parallel;
+mod spec_pass_succeed_fail;
+mod spec_payload_template;
+mod spec_retrying_after_error;
+mod spec_task;
+mod spec_wait;

@@ -1,0 +1,88 @@
+//! "Task State" of the specification.
+
+use serde_json::{Value, json};
+
+use crate::world::*;
+
+fn check_timeout(fields: Value, input: Value, outcome: Outcome, seconds: f64) {
+    let run = world(machine(json!({ "X": task(fields) }))).input(input).task("X", [outcome]).run();
+    assert_eq!(run.error(), "States.Timeout");
+    assert_eq!(run.seconds(), seconds);
+}
+
+#[test]
+fn a_task_that_runs_longer_than_its_timeout_fails_with_states_timeout() {
+    check_timeout(json!({ "TimeoutSeconds": 300 }), json!({}), Outcome::Hangs, 300.0);
+}
+
+#[test]
+fn a_result_in_time_counts_and_one_too_late_does_not() {
+    let definition = machine(json!({ "X": task(json!({ "TimeoutSeconds": 10 })) }));
+    let run = world(definition.clone()).task("X", [after(9.999, ok(json!(1)))]).run();
+    assert_eq!(run.output(), json!(1));
+    let run = world(definition).task("X", [after(10.001, ok(json!(1)))]).run();
+    assert_eq!(run.error(), "States.Timeout");
+}
+
+#[test]
+fn if_not_provided_the_default_timeout_is_60() {
+    check_timeout(json!({}), json!({}), Outcome::Hangs, 60.0);
+}
+
+#[test]
+fn in_the_aws_dialect_there_is_no_default_timeout() {
+    let run = world(machine(json!({ "X": task(json!({})) })))
+        .aws()
+        .task("X", [after(1e6, ok(json!("late")))])
+        .run();
+    assert_eq!(run.output(), json!("late"));
+}
+
+#[test]
+fn more_time_than_the_heartbeat_between_two_heartbeats_is_a_timeout() {
+    let fields = json!({ "TimeoutSeconds": 300, "HeartbeatSeconds": 60 });
+    check_timeout(fields.clone(), json!({}), Outcome::Hangs, 60.0);
+    check_timeout(fields, json!({}), beats(50, 3, Outcome::Hangs), 210.0);
+}
+
+#[test]
+fn heartbeats_do_not_lengthen_the_timeout() {
+    let fields = json!({ "TimeoutSeconds": 100, "HeartbeatSeconds": 60 });
+    check_timeout(fields, json!({}), beats(50, 10, Outcome::Hangs), 100.0);
+}
+
+#[test]
+fn heartbeats_in_time_keep_a_task_alive() {
+    let definition =
+        machine(json!({ "X": task(json!({ "TimeoutSeconds": 900, "HeartbeatSeconds": 10 })) }));
+    let run = world(definition).task("X", [beats(9, 20, ok(json!("done")))]).run();
+    assert_eq!(run.output(), json!("done"));
+}
+
+#[test]
+fn both_timeouts_can_be_provided_indirectly() {
+    let fields = json!({ "TimeoutSecondsPath": "$.t", "HeartbeatSecondsPath": "$.h" });
+    check_timeout(fields.clone(), json!({ "t": 90, "h": 7 }), Outcome::Hangs, 7.0);
+    check_timeout(fields, json!({ "t": 90, "h": 80 }), beats(70, 1, Outcome::Hangs), 90.0);
+}
+
+#[test]
+fn a_timeout_that_is_no_positive_integer_fails_the_state() {
+    for value in [json!(0), json!(-1), json!(1.5), json!("x"), json!(null)] {
+        let definition = machine(json!({ "X": task(json!({ "TimeoutSecondsPath": "$.t" })) }));
+        let run = world(definition).input(json!({ "t": value })).run();
+        assert_eq!(run.error(), "States.Runtime");
+        assert!(run.calls.is_empty());
+    }
+}
+
+#[test]
+fn a_result_after_the_timeout_changes_nothing_and_the_task_is_cancelled() {
+    let definition = machine(json!({ "X": task(json!({
+        "TimeoutSeconds": 5, "Retry": [{ "ErrorEquals": ["States.Timeout"], "IntervalSeconds": 10 }]
+    })) }));
+    let script = [after(7.0, ok(json!("late"))), ok(json!("second"))];
+    let run = world(definition).task("X", script).run();
+    assert_eq!(run.output(), json!("second"));
+    assert_eq!(run.cancelled, [run.calls[0].attempt]);
+}
