@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes crates/shapes/src/shapes.bin: what the actions of AWS services return.
 
-    pip install botocore
+    pip install botocore==1.41.0
     python3 tools/shapes.py
 
 The facts are those of botocore's service models (Apache-2.0, Copyright Amazon.com): names and
 types of response fields, enumerations, bounds and required fields. No text of theirs is taken.
+The version is that of the time when the answers of the service were recorded which the conformance
+cases hold: bounds change (Lambda's memory has grown since), and the service follows with a delay.
 
 The file is a line of JSON, `{service: [offset, length]}`, and behind it one zlib stream for each
 service: the JSON `[{action: shape}, [shape, ...]]`. A shape is a number into the list, in which

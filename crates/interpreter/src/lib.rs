@@ -19,6 +19,7 @@ mod input;
 mod limits;
 mod retry;
 mod states;
+pub mod test_state;
 mod token;
 
 pub use dialect::Dialect;
