@@ -322,7 +322,7 @@ impl Execution {
 }
 
 impl Frame {
-    fn new(parent: Option<Parent>, machine: Arc<Machine>, input: Payload) -> Self {
+    pub(crate) fn new(parent: Option<Parent>, machine: Arc<Machine>, input: Payload) -> Self {
         let StateId(state) = machine.start_at;
         Self {
             parent,

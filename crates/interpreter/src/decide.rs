@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use everstep_asl::Machine;
 use everstep_asl::error_name;
-use everstep_asl::model::{Catcher, Kind, QueryLanguage, State, Transition};
+use everstep_asl::model::{Catcher, Kind, State, Transition};
 use everstep_expr::Entropy;
 use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload, Position};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::context::Extra;
 use crate::execution::{Execution, Frame, Phase, Status, Timer, is_visible};
 use crate::fault::Fault;
-use crate::flow::{Evaluation, Finished, More};
+use crate::flow::{Evaluation, Finished};
 use crate::retry::{Trouble, delay_ms};
 use crate::{Dialect, Input, Occasion, states};
 
@@ -374,11 +374,8 @@ impl Decider<'_> {
     /// A state cannot do its work.
     pub(crate) fn fault(&mut self, id: FrameId, fault: Fault) {
         let Some(state) = self.execution.state_of(id) else { return };
-        let (name, kind) = (state.name.clone(), state.kind.name());
+        let (name, fatal) = (state.name.clone(), fault.is_fatal(&state.kind));
         let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
-        // What a state makes itself and cannot hold is nobody's to catch.
-        let fatal =
-            matches!(fault, Fault::TooLarge { .. }) || !matches!(kind, "Task" | "Parallel" | "Map");
         let verdict = fault.verdict(self.dialect(), &name, entered_id);
         if let Some(location) = verdict.evaluation {
             let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
@@ -464,34 +461,8 @@ impl Decider<'_> {
         catcher: &Catcher,
         trouble: &Trouble,
     ) -> Result<(), Fault> {
-        let input = self.input(id);
-        let part = |text: Option<&Arc<str>>| {
-            text.map_or_else(|| trouble.blank.clone(), |text| json!(&**text))
-        };
-        let failure = &trouble.failure;
-        let output = Payload::new(json!({
-            "Error": part(failure.error.as_ref()),
-            "Cause": part(failure.cause.as_ref()),
-        }));
         let evaluation = self.evaluation(id, Extra::default());
-        let finished = match state.query_language {
-            QueryLanguage::JsonPath => Finished {
-                assigned: evaluation.assign(
-                    catcher.assign.as_ref(),
-                    &output,
-                    &input,
-                    More::Nothing,
-                )?,
-                output: evaluation.place(&catcher.result_path, &input, output)?,
-            },
-            QueryLanguage::Jsonata => evaluation.output_and_assign(
-                catcher.output.as_ref(),
-                catcher.assign.as_ref(),
-                &input,
-                More::ErrorOutput(&output),
-                &output,
-            )?,
-        };
+        let finished = evaluation.caught(state, catcher, trouble, &self.input(id))?;
         self.leave(id, finished, Some(catcher.next.id.0))
     }
 

@@ -1,6 +1,7 @@
 //! What goes wrong inside the interpreter, and how each dialect names and words it.
 
 use everstep_asl::error_name;
+use everstep_asl::model::Kind;
 use everstep_expr::EvalError;
 use everstep_expr::jsonata;
 use everstep_expr::template::TemplateError;
@@ -52,6 +53,13 @@ pub(crate) struct Verdict {
 }
 
 impl Fault {
+    /// What a state makes itself and cannot hold is nobody's to catch, and only states with
+    /// `Retry` and `Catch` can handle anything.
+    pub(crate) fn is_fatal(&self, kind: &Kind) -> bool {
+        matches!(self, Self::TooLarge { .. })
+            || !matches!(kind, Kind::Task(_) | Kind::Parallel(_) | Kind::Map(_))
+    }
+
     /// For the state of this name, which was entered by the event of this id.
     pub(crate) fn verdict(self, dialect: Dialect, state: &str, entered_id: u32) -> Verdict {
         let evaluation = match &self {
@@ -71,7 +79,7 @@ impl Fault {
         Verdict { failure: Failure::new(error, cause), evaluation }
     }
 
-    fn name_and_message(self, dialect: Dialect) -> (&'static str, String) {
+    pub(crate) fn name_and_message(self, dialect: Dialect) -> (&'static str, String) {
         match self {
             Self::Path(error) => (error_name::RUNTIME, path_message(&error)),
             Self::Template { error, input } => template_message(dialect, &error, &input),

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use everstep_asl::model::{
-    Assign, DataFlow, Operand, OptionalPath, Payload as Template, ResultPath, State,
+    Assign, Catcher, DataFlow, Operand, OptionalPath, Payload as Template, QueryLanguage,
+    ResultPath, State,
 };
 use everstep_expr::jsonata::{self, Session};
 use everstep_expr::path::ReferencePath;
 use everstep_expr::{Entropy, Scope, Variables, template};
 use everstep_history::{FrameId, Payload};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::context::Extra;
 use crate::execution::Execution;
 use crate::fault::{self, Fault};
+use crate::retry::Trouble;
 
 /// Evaluates the expressions of one state at one moment. Variables and context do not change
 /// while a state is evaluated.
@@ -173,14 +175,27 @@ impl<'a> Evaluation<'a> {
         input: &Payload,
         result: Payload,
     ) -> Result<Finished, Fault> {
+        self.finish_seen(state, input, result, |_, _| {})
+    }
+
+    /// The same, for one who wants to see what the result is on its way.
+    pub(crate) fn finish_seen(
+        &self,
+        state: &State,
+        input: &Payload,
+        result: Payload,
+        mut see: impl FnMut(Stage, &Payload),
+    ) -> Result<Finished, Fault> {
         match &state.flow {
             DataFlow::JsonPath(flow) => {
                 let result = match &flow.result_selector {
                     Some(selector) => Payload::new(self.template(selector, &result)?),
                     None => result,
                 };
+                see(Stage::AfterResultSelector, &result);
                 let assigned = self.assign(state.assign.as_ref(), &result, input, More::Nothing)?;
                 let placed = self.place(&flow.result_path, input, result)?;
+                see(Stage::AfterResultPath, &placed);
                 Ok(Finished { output: self.select(&flow.output_path, &placed)?, assigned })
             }
             DataFlow::Jsonata(flow) => {
@@ -228,6 +243,34 @@ impl<'a> Evaluation<'a> {
             None => default.clone(),
         };
         Ok(Finished { output, assigned: self.assign(assign, default, input, more)? })
+    }
+
+    /// What a state passes on whose failure a catcher took.
+    pub(crate) fn caught(
+        &self,
+        state: &State,
+        catcher: &Catcher,
+        trouble: &Trouble,
+        input: &Payload,
+    ) -> Result<Finished, Fault> {
+        let part = |text: Option<&Arc<str>>| {
+            text.map_or_else(|| trouble.blank.clone(), |text| json!(&**text))
+        };
+        let output = Payload::new(json!({
+            "Error": part(trouble.failure.error.as_ref()),
+            "Cause": part(trouble.failure.cause.as_ref()),
+        }));
+        let assign = catcher.assign.as_ref();
+        match state.query_language {
+            QueryLanguage::JsonPath => Ok(Finished {
+                assigned: self.assign(assign, &output, input, More::Nothing)?,
+                output: self.place(&catcher.result_path, input, output)?,
+            }),
+            QueryLanguage::Jsonata => {
+                let more = More::ErrorOutput(&output);
+                self.output_and_assign(catcher.output.as_ref(), assign, input, more, &output)
+            }
+        }
     }
 
     /// `Assign`. In JSONPath `$` is `data`; in JSONata `$states.input` is the state's input.
@@ -295,6 +338,13 @@ impl<'a> Evaluation<'a> {
 pub(crate) enum Place<'p> {
     Path { field: &'static str, path: &'p ReferencePath },
     Jsonata { field: &'static str, expression: &'p str },
+}
+
+/// What a result is on its way to the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    AfterResultSelector,
+    AfterResultPath,
 }
 
 pub(crate) struct Finished {

@@ -20,6 +20,7 @@ mod input;
 mod limits;
 mod retry;
 mod states;
+pub mod test_state;
 mod token;
 
 pub use dialect::Dialect;

@@ -47,16 +47,25 @@ impl Trouble {
         used: &[u32],
         dialect: Dialect,
     ) -> Option<(usize, &'s Retrier)> {
+        let (index, retrier) = self.matching_retrier(state, dialect)?;
+        let so_far = u64::from(used.get(index).copied().unwrap_or(0));
+        (so_far < retrier.max_attempts).then_some((index, retrier))
+    }
+
+    /// The first retrier that matches, whether or not it has an attempt left.
+    pub(crate) fn matching_retrier<'s>(
+        &self,
+        state: &'s State,
+        dialect: Dialect,
+    ) -> Option<(usize, &'s Retrier)> {
         if self.fatal {
             return None;
         }
-        let (index, retrier) = state
+        state
             .retry()
             .iter()
             .enumerate()
-            .find(|(_, retrier)| self.matched_by(&retrier.error_equals, dialect, state))?;
-        let so_far = u64::from(used.get(index).copied().unwrap_or(0));
-        (so_far < retrier.max_attempts).then_some((index, retrier))
+            .find(|(_, retrier)| self.matched_by(&retrier.error_equals, dialect, state))
     }
 
     pub(crate) fn catcher<'s>(

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use everstep_asl::model::{
     Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, QueryLanguage, Relation, State,
-    TypeTest,
+    Target, TypeTest,
 };
 use everstep_expr::timestamp;
 use everstep_history::{FrameId, Payload};
@@ -21,18 +21,26 @@ pub(crate) fn run(
     state: &State,
     choice: &Choice,
 ) -> Result<(), Fault> {
-    let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
-    let selected = evaluation.selected_input(state, &input)?;
+    let (finished, target) = choose(&evaluation, state, choice, &decider.input(id))?;
+    decider.leave(id, finished, Some(target.id.0))
+}
+
+/// What it passes on, and to which state.
+pub(crate) fn choose<'c>(
+    evaluation: &Evaluation<'_>,
+    state: &State,
+    choice: &'c Choice,
+    input: &Payload,
+) -> Result<(Finished, &'c Target), Fault> {
+    let selected = evaluation.selected_input(state, input)?;
     for (index, rule) in choice.rules.iter().enumerate() {
-        if holds(&evaluation, &rule.condition, &selected, index)? {
-            let finished = taken(&evaluation, state, rule, &input, &selected)?;
-            return decider.leave(id, finished, Some(rule.next.id.0));
+        if holds(evaluation, &rule.condition, &selected, index)? {
+            return Ok((taken(evaluation, state, rule, input, &selected)?, &rule.next));
         }
     }
     let Some(default) = &choice.default else { return Err(Fault::NoChoiceMatched) };
-    let finished = evaluation.pass_on(state, &input)?;
-    decider.leave(id, finished, Some(default.id.0))
+    Ok((evaluation.pass_on(state, input)?, default))
 }
 
 /// A rule's own `Assign` and `Output` take the place of the state's.

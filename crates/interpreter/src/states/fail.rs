@@ -19,14 +19,20 @@ pub(crate) fn run(
     _state: &State,
     fail: &Fail,
 ) -> Result<(), Fault> {
-    let input = decider.input(id);
-    let evaluation = decider.evaluation(id, Extra::default());
-    let failure = Failure {
-        error: text(&evaluation, fail.error.as_ref(), "Error", "ErrorPath", &input)?,
-        cause: text(&evaluation, fail.cause.as_ref(), "Cause", "CausePath", &input)?,
-    };
+    let failure = failure(&decider.evaluation(id, Extra::default()), fail, &decider.input(id))?;
     decider.fail(id, Trouble::new(failure));
     Ok(())
+}
+
+pub(crate) fn failure(
+    evaluation: &Evaluation<'_>,
+    fail: &Fail,
+    input: &Value,
+) -> Result<Failure, Fault> {
+    Ok(Failure {
+        error: text(evaluation, fail.error.as_ref(), "Error", "ErrorPath", input)?,
+        cause: text(evaluation, fail.cause.as_ref(), "Cause", "CausePath", input)?,
+    })
 }
 
 fn text(

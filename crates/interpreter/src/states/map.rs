@@ -1,6 +1,8 @@
 //! Map states: iterations inside the execution, or child executions in the world.
 
-use everstep_asl::model::{Items, Kind, Map, Mode, QueryLanguage, State};
+use everstep_asl::model::{
+    ItemBatcher, Items, Kind, Map, Mode, Payload as Template, QueryLanguage, State,
+};
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload};
 use serde_json::{Value, json};
 
@@ -31,9 +33,7 @@ pub(crate) fn run(
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;
-    let max_concurrency =
-        settings::count(&evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", &selected)?
-            .unwrap_or(0);
+    let max_concurrency = max_concurrency(&evaluation, map, &selected)?;
     let items = items(&evaluation, state, map, &selected)?;
     let distributed = map.mode != Mode::Inline;
     decider.emit(Event::MapStarted {
@@ -52,14 +52,14 @@ pub(crate) fn run(
 }
 
 /// How many failures a Map takes.
-struct Tolerated {
-    count: Option<u64>,
-    percentage: Option<f64>,
+pub(crate) struct Tolerated {
+    pub(crate) count: Option<u64>,
+    pub(crate) percentage: Option<f64>,
 }
 
 impl Tolerated {
     /// The lower of the two limits that are set.
-    fn failures(&self, length: usize) -> u32 {
+    pub(crate) fn failures(&self, length: usize) -> u32 {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -76,7 +76,11 @@ impl Tolerated {
     }
 }
 
-fn tolerated(evaluation: &Evaluation<'_>, map: &Map, input: &Value) -> Result<Tolerated, Fault> {
+pub(crate) fn tolerated(
+    evaluation: &Evaluation<'_>,
+    map: &Map,
+    input: &Value,
+) -> Result<Tolerated, Fault> {
     let count = map.tolerated_failure_count.as_ref();
     Ok(Tolerated {
         count: settings::count(evaluation, count, "ToleratedFailureCount", input)?,
@@ -88,7 +92,16 @@ fn tolerated(evaluation: &Evaluation<'_>, map: &Map, input: &Value) -> Result<To
     })
 }
 
-fn items(
+pub(crate) fn max_concurrency(
+    evaluation: &Evaluation<'_>,
+    map: &Map,
+    input: &Value,
+) -> Result<u64, Fault> {
+    let found = settings::count(evaluation, map.max_concurrency.as_ref(), "MaxConcurrency", input)?;
+    Ok(found.unwrap_or(0))
+}
+
+pub(crate) fn items(
     evaluation: &Evaluation<'_>,
     state: &State,
     map: &Map,
@@ -118,23 +131,24 @@ fn items(
             message: format!("Map state input must be an array but was: {}", found.value()),
         },
         (Items::Path(path), _) => {
+            // A path into the context object is told without its second `$`.
+            let path = path.as_str();
+            let path = path.strip_prefix('$').filter(|rest| rest.starts_with('$')).unwrap_or(path);
             Fault::Runtime(format!("Reference path \"{path}\" must point to array."))
         }
         _ => Fault::Runtime("Reference path \"$\" must point to array.".to_owned()),
     })
 }
 
-/// The input of one iteration.
-fn item_input(
-    evaluation_of: impl Fn(Extra<'_>) -> Result<Value, Fault>,
-    index: usize,
-    item: &Value,
-    has_selector: bool,
+/// The input of one iteration; the evaluation's context knows its item.
+pub(crate) fn item_input(
+    evaluation: &Evaluation<'_>,
+    state: &State,
+    selector: &Template,
+    input: &Payload,
 ) -> Result<Payload, Fault> {
-    if !has_selector {
-        return Ok(Payload::new(item.clone()));
-    }
-    evaluation_of(Extra { item: Some((index, item)), task: None }).map(Payload::new)
+    let selected = evaluation.selected_input(state, input)?;
+    evaluation.payload(selector, "ItemSelector", &selected).map(Payload::new)
 }
 
 fn select(
@@ -145,16 +159,9 @@ fn select(
     index: usize,
     item: &Value,
 ) -> Result<Payload, Fault> {
-    let input = decider.input(id);
-    let evaluate = |extra: Extra<'_>| {
-        let evaluation = decider.evaluation(id, extra);
-        let selected = evaluation.selected_input(state, &input)?;
-        match &map.item_selector {
-            Some(selector) => evaluation.payload(selector, "ItemSelector", &selected),
-            None => Ok(Value::Null),
-        }
-    };
-    item_input(evaluate, index, item, map.item_selector.is_some())
+    let Some(selector) = &map.item_selector else { return Ok(Payload::new(item.clone())) };
+    let extra = Extra { item: Some((index, item)), task: None };
+    item_input(&decider.evaluation(id, extra), state, selector, &decider.input(id))
 }
 
 fn phase<'d>(decider: &'d Decider<'_>, id: FrameId) -> Option<&'d MapPhase> {
@@ -297,14 +304,16 @@ fn tolerated_failures(decider: &Decider<'_>, id: FrameId, items: usize) -> u32 {
 
 fn sets_tolerance(decider: &Decider<'_>, id: FrameId) -> bool {
     decider.execution.state_of(id).is_some_and(|state| match &state.kind {
-        Kind::Map(map) => {
-            map.tolerated_failure_count.is_some() || map.tolerated_failure_percentage.is_some()
-        }
+        Kind::Map(map) => has_tolerance(map),
         _ => false,
     })
 }
 
-fn exceeded() -> Failure {
+pub(crate) fn has_tolerance(map: &Map) -> bool {
+    map.tolerated_failure_count.is_some() || map.tolerated_failure_percentage.is_some()
+}
+
+pub(crate) fn exceeded() -> Failure {
     Failure::new(
         "States.ExceedToleratedFailureThreshold",
         "The specified tolerated failure threshold was exceeded",
@@ -322,7 +331,13 @@ fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fa
     for (index, item) in items.as_array().into_iter().flatten().enumerate() {
         inputs.push(select(decider, id, state, map, index, item)?.into_value());
     }
-    let inputs = batched(decider, id, state, map, inputs)?;
+    let inputs = match &map.item_batcher {
+        Some(batcher) => {
+            let evaluation = decider.evaluation(id, Extra::default());
+            batched(&evaluation, state, batcher, &decider.input(id), inputs)?
+        }
+        None => inputs,
+    };
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
     decider.emit(Event::MapRunStarted {
         frame: id,
@@ -334,17 +349,15 @@ fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fa
 }
 
 /// `ItemBatcher`: groups of at most so many items and bytes.
-fn batched(
-    decider: &Decider<'_>,
-    id: FrameId,
+pub(crate) fn batched(
+    evaluation: &Evaluation<'_>,
     state: &State,
-    map: &Map,
+    batcher: &ItemBatcher,
+    input: &Payload,
     inputs: Vec<Value>,
 ) -> Result<Vec<Value>, Fault> {
-    let Some(batcher) = &map.item_batcher else { return Ok(inputs) };
-    let evaluation = decider.evaluation(id, Extra::default());
-    let selected = evaluation.selected_input(state, &decider.input(id))?;
-    let limit = |operand, field| settings::count(&evaluation, operand, field, &selected);
+    let selected = evaluation.selected_input(state, input)?;
+    let limit = |operand, field| settings::count(evaluation, operand, field, &selected);
     let items_max = limit(batcher.max_items.as_ref(), "MaxItemsPerBatch")?.filter(|max| *max > 0);
     let bytes_max =
         limit(batcher.max_input_bytes.as_ref(), "MaxInputBytesPerBatch")?.filter(|max| *max > 0);

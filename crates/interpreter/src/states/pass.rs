@@ -17,8 +17,12 @@ pub(crate) fn run(
     let evaluation = decider.evaluation(id, Extra::default());
     let finished = match &state.flow {
         DataFlow::JsonPath(_) => {
-            let effective = evaluation.effective_input(state, &input)?;
-            let result = pass.result.clone().map_or(effective, Payload::new);
+            // With a Result neither InputPath nor Parameters is looked at, as the service's
+            // TestState shows.
+            let result = match &pass.result {
+                Some(result) => Payload::new(result.clone()),
+                None => evaluation.effective_input(state, &input)?,
+            };
             evaluation.finish(state, &input, result)?
         }
         DataFlow::Jsonata(_) => evaluation.pass_on(state, &input)?,

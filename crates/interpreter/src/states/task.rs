@@ -9,6 +9,7 @@ use crate::context::Extra;
 use crate::decide::Decider;
 use crate::execution::later;
 use crate::fault::Fault;
+use crate::flow::Evaluation;
 use crate::retry::Trouble;
 
 pub(crate) fn run(
@@ -25,20 +26,9 @@ pub(crate) fn run(
     let input = decider.input(id);
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
     let evaluation = decider.evaluation(id, Extra { task: Some(attempt), ..Extra::default() });
-    let selected = evaluation.selected_input(state, &input)?;
-    let setting = |operand, field| settings::seconds(&evaluation, operand, field, &selected);
-    let timeout_seconds = setting(task.timeout.as_ref(), "TimeoutSeconds")?;
-    let heartbeat_seconds = setting(task.heartbeat.as_ref(), "HeartbeatSeconds")?;
-    let parameters = evaluation.effective_input(state, &input)?;
-    let credentials = match &task.credentials {
-        Some(credentials) => {
-            Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?))
-        }
-        None => None,
-    };
-    if parameters.size() > decider.execution.program.limits.payload_bytes {
-        return Err(Fault::TooLarge { what: state.name.to_string() });
-    }
+    let bytes_max = decider.execution.program.limits.payload_bytes;
+    let Call { parameters, credentials, timeout_seconds, heartbeat_seconds } =
+        call(&evaluation, state, task, &input, bytes_max)?;
     let seconds = timeout_seconds.or_else(|| decider.dialect().default_timeout_seconds());
     decider.emit(Event::TaskScheduled {
         attempt,
@@ -50,6 +40,38 @@ pub(crate) fn run(
         credentials,
     });
     Ok(())
+}
+
+/// What a task is called with.
+pub(crate) struct Call {
+    pub(crate) parameters: Payload,
+    pub(crate) credentials: Option<Payload>,
+    timeout_seconds: Option<u64>,
+    heartbeat_seconds: Option<u64>,
+}
+
+pub(crate) fn call(
+    evaluation: &Evaluation<'_>,
+    state: &State,
+    task: &Task,
+    input: &Payload,
+    bytes_max: usize,
+) -> Result<Call, Fault> {
+    let selected = evaluation.selected_input(state, input)?;
+    let setting = |operand, field| settings::seconds(evaluation, operand, field, &selected);
+    let timeout_seconds = setting(task.timeout.as_ref(), "TimeoutSeconds")?;
+    let heartbeat_seconds = setting(task.heartbeat.as_ref(), "HeartbeatSeconds")?;
+    let parameters = evaluation.effective_input(state, input)?;
+    let credentials = match &task.credentials {
+        Some(credentials) => {
+            Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?))
+        }
+        None => None,
+    };
+    if parameters.size() > bytes_max {
+        return Err(Fault::TooLarge { what: state.name.to_string() });
+    }
+    Ok(Call { parameters, credentials, timeout_seconds, heartbeat_seconds })
 }
 
 /// A result has come.

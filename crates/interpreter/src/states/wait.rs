@@ -23,21 +23,29 @@ pub(crate) fn run(
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;
-    let until_ms = match &wait.until {
-        WaitUntil::Seconds(operand) => {
-            later(decider.now_ms, seconds(&evaluation, operand, &selected)?)
-        }
-        WaitUntil::Timestamp(operand) => moment(&evaluation, operand, &selected)?,
-    };
-    let too_long = until_ms.saturating_sub(decider.now_ms) as f64 > SECONDS_MAX * 1000.0;
-    if too_long {
-        return Err(Fault::Runtime("Wait state delay is too long.".to_owned()));
-    }
+    let until_ms = until_ms(&evaluation, wait, &selected, decider.now_ms)?;
     if until_ms <= decider.now_ms {
         return leave(decider, id);
     }
     decider.emit(Event::WaitStarted { frame: id, at_ms: decider.now_ms, until_ms });
     Ok(())
+}
+
+/// When its time will have come.
+pub(crate) fn until_ms(
+    evaluation: &Evaluation<'_>,
+    wait: &Wait,
+    selected: &Value,
+    now_ms: i64,
+) -> Result<i64, Fault> {
+    let until_ms = match &wait.until {
+        WaitUntil::Seconds(operand) => later(now_ms, seconds(evaluation, operand, selected)?),
+        WaitUntil::Timestamp(operand) => moment(evaluation, operand, selected)?,
+    };
+    if until_ms.saturating_sub(now_ms) as f64 > SECONDS_MAX * 1000.0 {
+        return Err(Fault::Runtime("Wait state delay is too long.".to_owned()));
+    }
+    Ok(until_ms)
 }
 
 /// The time has come.
