@@ -261,7 +261,9 @@ impl Execution {
                     task.started = true;
                 }
             }),
-            Event::TaskSubmitted { .. } | Event::EvaluationFailed { .. } => {}
+            Event::TaskSubmitted { .. }
+            | Event::EvaluationFailed { .. }
+            | Event::StateFailed { .. } => {}
             Event::TaskSucceeded { attempt, .. }
             | Event::TaskFailed { attempt, .. }
             | Event::TaskTimedOut { attempt, .. } => self.settle(attempt.frame),
@@ -612,7 +614,10 @@ impl MapPhase {
 
 /// Whether the AWS history has an event for it.
 pub(crate) fn is_visible(event: &Event) -> bool {
-    !matches!(event, Event::RetryScheduled { .. } | Event::WaitStarted { .. })
+    !matches!(
+        event,
+        Event::RetryScheduled { .. } | Event::StateFailed { .. } | Event::WaitStarted { .. }
+    )
 }
 
 /// `seconds` after a moment.

@@ -40,23 +40,20 @@ impl Trouble {
         })
     }
 
-    /// The retrier that decides, if it has an attempt left: the first that matches, and no other.
+    /// The retrier that decides: the first that matches, and no other.
     pub(crate) fn retrier<'s>(
         &self,
         state: &'s State,
-        used: &[u32],
         dialect: Dialect,
     ) -> Option<(usize, &'s Retrier)> {
         if self.fatal {
             return None;
         }
-        let (index, retrier) = state
+        state
             .retry()
             .iter()
             .enumerate()
-            .find(|(_, retrier)| self.matched_by(&retrier.error_equals, dialect, state))?;
-        let so_far = u64::from(used.get(index).copied().unwrap_or(0));
-        (so_far < retrier.max_attempts).then_some((index, retrier))
+            .find(|(_, retrier)| self.matched_by(&retrier.error_equals, dialect, state))
     }
 
     pub(crate) fn catcher<'s>(
