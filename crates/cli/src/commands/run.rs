@@ -86,11 +86,12 @@ const AFTER_HELP: &str = "\
 Examples:
   everstep run order.asl.json --mock mocks.json --test-case happy
   everstep run order.asl.json --input @order.json --function 'charge=python3 charge.py'
+  everstep run order.asl.json --function '*=python3 functions.py \"$EVERSTEP_FUNCTION\"'
   everstep run order.asl.json --mock mocks.json --test-case rate-limit --skip-waits --seed 1
   everstep run order.asl.json --mock mocks.json --test-case happy --history | jq '.events[].type'
 
 The output goes to standard output, the story to standard error. A function's NAME is that of a
-Lambda function, an activity or a state; it fails if its exit code is not 0, with the error named by
+Lambda function, an activity or a state, or `*` for all others; it fails if its exit code is not 0, with the error named by
 {\"errorType\": ..., \"errorMessage\": ...} on its standard output.
 
 Exit codes:

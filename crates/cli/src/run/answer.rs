@@ -13,6 +13,9 @@ use crate::commands::nearest;
 use crate::explain::each;
 use crate::output::choices;
 
+/// The name of a function that answers whatever no other does.
+const ANY: &str = "*";
+
 /// `--function NAME=COMMAND`
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
@@ -72,15 +75,14 @@ impl Answers {
             names.extend(names_of(state, resource, &Value::Null));
         }
         for function in &self.functions {
-            if names.contains(&function.name) {
+            if function.name == ANY || names.contains(&function.name) {
                 continue;
             }
             let known = || names.iter().map(String::as_str);
             match nearest(&function.name, known()) {
-                Some(near) => bail!(
-                    "no state calls the function `{}`; did you mean `{near}`?",
-                    function.name
-                ),
+                Some(near) => {
+                    bail!("no state calls the function `{}`; did you mean `{near}`?", function.name)
+                }
                 None => bail!("no state calls the function `{}`", function.name),
             }
         }
@@ -100,19 +102,19 @@ impl Answers {
         }
         let resource = Resource::classify(resource);
         let names = names_of(state, &resource, parameters);
-        let function =
-            names.iter().find_map(|name| self.functions.iter().find(|known| known.name == *name));
-        Ok(function.map(|function| {
-            let form = form(&resource);
-            let input = match form {
-                Form::Invocation => {
-                    parameters.get("Payload").cloned().unwrap_or_else(|| json!({}))
-                }
-                Form::Result | Form::Lambda => parameters.clone(),
-            };
-            let Function { name, command } = function.clone();
-            Answer::Command { name, command, input, form }
-        }))
+        let Some(function) = self.function(&names) else { return Ok(None) };
+        let form = form(&resource);
+        let input = match form {
+            Form::Invocation => parameters.get("Payload").cloned().unwrap_or_else(|| json!({})),
+            Form::Result | Form::Lambda => parameters.clone(),
+        };
+        let name = names[0].clone();
+        Ok(Some(Answer::Command { name, command: function.command.clone(), input, form }))
+    }
+
+    fn function(&self, names: &[String]) -> Option<&Function> {
+        let find = |name: &str| self.functions.iter().find(|function| function.name == name);
+        names.iter().find_map(|name| find(name)).or_else(|| find(ANY))
     }
 
     /// Why a state cannot go on, and what to do about it.
@@ -131,7 +133,11 @@ impl Answers {
         let name = names_of(state, &resource, &Value::Null).remove(0);
         let advice = match &self.mocks {
             Some(mocks) => {
-                format!("name a response for it in test case `{}` of {}", mocks.case(), mocks.file())
+                format!(
+                    "name a response for it in test case `{}` of {}",
+                    mocks.case(),
+                    mocks.file()
+                )
             }
             None => "give it a mocked response with `--mock FILE`".to_owned(),
         };
@@ -147,8 +153,7 @@ impl Answers {
 
     fn covers(&self, state: &str, resource: &Resource) -> bool {
         let names = names_of(state, resource, &Value::Null);
-        self.mocks.as_ref().is_some_and(|mocks| mocks.has(state))
-            || self.functions.iter().any(|function| names.contains(&function.name))
+        self.mocks.as_ref().is_some_and(|mocks| mocks.has(state)) || self.function(&names).is_some()
     }
 }
 
@@ -159,7 +164,9 @@ fn names_of(state: &str, resource: &Resource, parameters: &Value) -> Vec<String>
         Resource::Lambda { arn } => names.extend(function_name(arn)),
         Resource::Activity { arn } => names.extend(arn.rsplit(':').next().map(str::to_owned)),
         Resource::Service { .. } if resource.is_lambda() => {
-            names.extend(parameters.get("FunctionName").and_then(Value::as_str).and_then(function_name));
+            names.extend(
+                parameters.get("FunctionName").and_then(Value::as_str).and_then(function_name),
+            );
         }
         Resource::Placeholder(text) => {
             let inner = text.split_once("${").and_then(|(_, rest)| rest.split_once('}'));

@@ -119,14 +119,13 @@ impl Driver {
     ) -> anyhow::Result<Ended> {
         self.begin(program, identity, input, None);
         loop {
-            while let Some((run, input)) = self.inputs.pop_front() {
-                self.decide(run, input)?;
+            match self.inputs.pop_front() {
+                Some((run, input)) => self.decide(run, input)?,
+                None => self.wait()?,
             }
-            let root = &self.runs[0];
-            if *root.execution.status() != Status::Running {
+            if *self.runs[0].execution.status() != Status::Running {
                 return Ok(self.ended());
             }
-            self.wait()?;
         }
     }
 
@@ -292,11 +291,11 @@ impl Driver {
         });
         let label = map.label.clone().unwrap_or_else(|| state.name.to_string());
         let inputs: Vec<Value> = inputs.as_array().cloned().unwrap_or_default();
-        let limit = self.story.concurrency(task.run, frame).map_or(CHILDREN_MAX, |max| max as usize);
+        let limit =
+            self.story.concurrency(task.run, frame).map_or(CHILDREN_MAX, |max| max as usize);
         let outcomes = vec![None; inputs.len()];
         let waiting = inputs.into_iter().map(Payload::new).enumerate().collect();
-        let map_run =
-            MapRun { program, label, waiting, running: BTreeMap::new(), limit, outcomes };
+        let map_run = MapRun { program, label, waiting, running: BTreeMap::new(), limit, outcomes };
         self.map_runs.insert(task, map_run);
         self.fill(task);
     }

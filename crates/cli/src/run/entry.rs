@@ -20,9 +20,19 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum What {
-    Succeeded { duration_ms: i64, attempts: u32, next: Option<String> },
+    Succeeded {
+        duration_ms: i64,
+        attempts: u32,
+        next: Option<String>,
+    },
     /// An attempt failed, and a retrier took it.
-    Retried { problem: Problem, attempt: u32, retrier: Retrier },
+    Retried {
+        problem: Problem,
+        attempt: u32,
+        retrier: Retrier,
+        /// What happens if the last retry fails the same way.
+        otherwise: Option<Otherwise>,
+    },
     /// The state failed for good; `next` is where a catcher goes on.
     Failed {
         problem: Problem,
@@ -31,12 +41,21 @@ pub(crate) enum What {
         catchers: Vec<Asked>,
         next: Option<String>,
     },
-    Waiting { duration_ms: i64 },
-    BranchesStarted { branches: u32 },
-    ItemsStarted { items: usize, distributed: bool },
+    Waiting {
+        duration_ms: i64,
+    },
+    BranchesStarted {
+        branches: u32,
+    },
+    ItemsStarted {
+        items: usize,
+        distributed: bool,
+    },
     Aborted,
     /// A line that a command wrote on standard error.
-    Said { line: String },
+    Said {
+        line: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,6 +79,21 @@ pub(crate) struct Retrier {
     pub(crate) retry: u32,
     pub(crate) max_attempts: u64,
     pub(crate) delay_ms: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub(crate) enum Otherwise {
+    Caught {
+        number: usize,
+        of: usize,
+        error_equals: Vec<String>,
+        next: String,
+    },
+    /// The branch or item it is in fails, or the execution.
+    Fails {
+        what: Option<String>,
+    },
 }
 
 /// A retrier or catcher that a failure came to.

@@ -200,15 +200,13 @@ impl Reader<'_> {
                 let message = format!("choose a {noun} with `{option}`: {}", choices(names()));
                 Err(self.error(span, &message))
             }
-            (Some(name), _) => {
-                members.iter().find(|member| member.name == name).ok_or_else(|| {
-                    let hint = nearest(name, names()).map_or_else(
-                        || format!("there are {}", choices(names())),
-                        |near| format!("did you mean `{near}`?"),
-                    );
-                    self.error(span, &format!("there is no {noun} `{name}`; {hint}"))
-                })
-            }
+            (Some(name), _) => members.iter().find(|member| member.name == name).ok_or_else(|| {
+                let hint = nearest(name, names()).map_or_else(
+                    || format!("there are {}", choices(names())),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.error(span, &format!("there is no {noun} `{name}`; {hint}"))
+            }),
         }
     }
 

@@ -68,7 +68,7 @@ impl End<'_> {
     }
 
     fn counts(&self) -> String {
-        format!("{}, {}", count(self.story.states(), "state"), retries(self.story.retries()))
+        format!("{}, {}", entered(self.story.states()), retries(self.story.retries()))
     }
 
     /// Only what the exit code does not say.
@@ -88,7 +88,7 @@ impl End<'_> {
                 format!("{} in {time}, {}", style.good("SUCCEEDED"), self.counts())
             }
             Status::Failed { failure } => {
-                let text = problem_text(&problem(failure), CAUSE_CHARS_MAX);
+                let text = problem_text(&self.problem(failure), CAUSE_CHARS_MAX);
                 format!("{} after {time}: {text}", style.bad("FAILED"))
             }
             Status::TimedOut => {
@@ -101,6 +101,19 @@ impl End<'_> {
             }
             Status::Aborted { .. } => format!("{} after {time}", style.bad("ABORTED")),
         }
+    }
+
+    /// The failure, with what was noted where it happened.
+    fn problem(&self, failure: &Failure) -> Problem {
+        let told = self.story.last_entries().iter().rev().find_map(|entry| match &entry.what {
+            What::Failed { problem, .. } if problem.error == failure.name() => Some(problem),
+            _ => None,
+        });
+        told.cloned().unwrap_or_else(|| Problem {
+            error: failure.name().to_owned(),
+            cause: failure.cause.as_deref().map(str::to_owned),
+            note: None,
+        })
     }
 
     fn full(&self) -> Vec<String> {
@@ -182,7 +195,7 @@ impl End<'_> {
         let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
         let why = why_not_retried(*attempts, retriers);
         let caught = caught(catchers, next);
-        Some(format!("    {name}  {text}\n      {why}; {caught}"))
+        Some(format!("    {name}  {text}\n      {why}\n      {caught}"))
     }
 }
 
@@ -194,6 +207,10 @@ fn can_handle(kind: &str) -> bool {
     matches!(kind, "Task" | "Parallel" | "Map")
 }
 
+fn entered(states: usize) -> String {
+    format!("{} entered", count(states, "state"))
+}
+
 fn retries(number: usize) -> String {
     match number {
         0 => "no retries".to_owned(),
@@ -202,18 +219,12 @@ fn retries(number: usize) -> String {
     }
 }
 
-fn problem(failure: &Failure) -> Problem {
-    Problem {
-        error: failure.name().to_owned(),
-        cause: failure.cause.as_deref().map(str::to_owned),
-        note: None,
-    }
-}
-
 /// `tried 4 times: retrier 1 of 1 (States.ALL) is used up`
 fn why_not_retried(attempts: u32, retriers: &[Asked]) -> String {
-    let times = if attempts > 1 { format!("tried {attempts} times") } else { "tried once".to_owned() };
-    let used = retriers.iter().enumerate().find(|(_, asked)| matches!(asked.verdict, Verdict::UsedUp(_)));
+    let times =
+        if attempts > 1 { format!("tried {attempts} times") } else { "tried once".to_owned() };
+    let used =
+        retriers.iter().enumerate().find(|(_, asked)| matches!(asked.verdict, Verdict::UsedUp(_)));
     match used {
         Some((index, asked)) => {
             let name = naming("retrier", index, retriers.len(), asked);

@@ -10,7 +10,7 @@ use everstep_asl::model::{Kind, State};
 use everstep_asl::{Machine, error_name};
 use everstep_interpreter::{Event, Failure, FrameId};
 
-use super::entry::{Asked, Entry, Problem, Retrier, Verdict, What};
+use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
 use super::teller::Teller;
 use super::words;
 
@@ -52,9 +52,15 @@ struct Frame {
 enum Moment {
     /// Nothing that takes time, or what its branches and items do.
     Passing,
-    Running { since_ms: i64 },
-    Waiting { until_ms: i64 },
-    Retrying { due_ms: i64 },
+    Running {
+        since_ms: i64,
+    },
+    Waiting {
+        until_ms: i64,
+    },
+    Retrying {
+        due_ms: i64,
+    },
 }
 
 impl Frame {
@@ -193,10 +199,7 @@ impl Story {
 
     /// How many children a distributed Map may have at a time, if it says.
     pub(super) fn concurrency(&self, run: RunId, frame: FrameId) -> Option<u32> {
-        self.frames
-            .get(&(run, frame))
-            .map(|frame| frame.max_concurrency)
-            .filter(|max| *max > 0)
+        self.frames.get(&(run, frame)).map(|frame| frame.max_concurrency).filter(|max| *max > 0)
     }
 
     /// A command wrote a line on standard error.
@@ -206,7 +209,10 @@ impl Story {
     }
 
     pub(super) fn observe(&mut self, run: RunId, events: &[Event]) {
-        self.last_batch = self.entries.len();
+        // An execution that is over decides nothing more.
+        if !events.is_empty() {
+            self.last_batch = self.entries.len();
+        }
         for event in events {
             self.take(run, event);
         }
@@ -249,7 +255,8 @@ impl Story {
                 self.exited(run, *frame, *at_ms, *next);
             }
             Event::TaskScheduled { attempt, at_ms, deadline_ms, heartbeat_seconds, .. } => {
-                let heartbeat_ms = heartbeat_seconds.and_then(|seconds| i64::try_from(seconds * 1000).ok());
+                let heartbeat_ms =
+                    heartbeat_seconds.and_then(|seconds| i64::try_from(seconds * 1000).ok());
                 self.change(run, attempt.frame, |frame| {
                     frame.attempts += 1;
                     frame.note = None;
@@ -348,6 +355,7 @@ impl Story {
                 max_attempts: retrier.max_attempts,
                 delay_ms: due_ms - at_ms,
             },
+            otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure)),
         };
         self.add(run, id, at_ms, what);
     }
@@ -371,12 +379,11 @@ impl Story {
             problem: frame.problem(failure),
             attempts: frame.attempts,
             retriers: asked(errors, retrier, used_up),
-            catchers: asked(
-                catchers.iter().map(|catcher| &catcher.error_equals),
-                catcher,
-                |_| Verdict::TookOver,
-            ),
-            next: catcher.and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
+            catchers: asked(catchers.iter().map(|catcher| &catcher.error_equals), catcher, |_| {
+                Verdict::TookOver
+            }),
+            next: catcher
+                .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
         };
         self.add(run, id, at_ms, what);
     }
@@ -416,10 +423,26 @@ impl Frame {
         self.moment = Moment::Passing;
         let (timeout, silence) = self.limits_ms;
         self.note = if heartbeat {
-            silence.map(|ms| format!("no sign of life for {}", words::duration(ms)))
+            silence.map(|ms| format!("no sign of life for {}", words::span(ms)))
         } else {
-            timeout.map(|ms| format!("no result within {}", words::duration(ms)))
+            timeout.map(|ms| format!("no result within {}", words::span(ms)))
         };
+    }
+
+    /// What happens if the state fails this way for good.
+    fn otherwise(&self, failure: &Failure) -> Otherwise {
+        let catchers = self.state().catch();
+        let matches = |pattern: &String| error_name::matches(pattern, failure.name());
+        let found = catchers.iter().position(|catcher| catcher.error_equals.iter().any(matches));
+        match found {
+            Some(index) => Otherwise::Caught {
+                number: index + 1,
+                of: catchers.len(),
+                error_equals: catchers[index].error_equals.clone(),
+                next: catchers[index].next.name.to_string(),
+            },
+            None => Otherwise::Fails { what: self.scope.last().cloned() },
+        }
     }
 
     fn problem(&self, failure: &Failure) -> Problem {

@@ -1,7 +1,7 @@
 //! Writes the story on standard error: a line for what has happened, and on a terminal one line
 //! that shows the moment.
 
-use super::entry::{Entry, Problem, Retrier, What};
+use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
 use super::story::path;
 use super::words;
 use crate::output::{Stream, count};
@@ -74,7 +74,8 @@ impl Teller {
     /// Shows what is under way, in place of what was shown before.
     pub(super) fn show(&mut self, moments: &[String]) {
         let [first, others @ ..] = moments else { return };
-        let more = if others.is_empty() { String::new() } else { format!(", {} more", others.len()) };
+        let more =
+            if others.is_empty() { String::new() } else { format!(", {} more", others.len()) };
         let room = self.width.saturating_sub(MARGIN + 2 + more.chars().count() + 1);
         let text = format!("{:MARGIN$}· {}{more}", "", words::shorten(first, room));
         write(&format!("\r\x1b[2K{}", self.style.faint(&text)));
@@ -119,23 +120,23 @@ impl Teller {
                 let rest = succeeded(entry.kind, *duration_ms, *attempts, next.as_deref());
                 vec![head(&style.good("✓"), style.faint(&rest))]
             }
-            What::Retried { problem, retrier, .. } => {
+            What::Retried { problem, retrier, otherwise, .. } => {
                 let name = path(&entry.scope, &entry.state);
                 let text = problem_text(problem, room.saturating_sub(name.chars().count() + 2));
-                vec![
-                    head(&style.bad("✗"), format!("  {text}")),
-                    below(style.warning(&retried(retrier))),
-                ]
+                let first = head(&style.bad("✗"), format!("  {text}"));
+                let last = otherwise.as_ref().map(|then| below(style.faint(&in_vain(then))));
+                [first, below(style.warning(&retried(retrier)))].into_iter().chain(last).collect()
             }
             What::Failed { problem, next, catchers, .. } => {
                 let name = path(&entry.scope, &entry.state);
                 let text = problem_text(problem, room.saturating_sub(name.chars().count() + 2));
                 let first = head(&style.bad("✗"), format!("  {text}"));
-                let caught = next.as_ref().map(|next| below(style.warning(&caught(catchers, next))));
+                let caught =
+                    next.as_ref().map(|next| below(style.warning(&caught(catchers, next))));
                 std::iter::once(first).chain(caught).collect()
             }
             What::Waiting { duration_ms } => {
-                let rest = format!("  waits {}", words::duration(*duration_ms));
+                let rest = format!("  waits {}", words::span(*duration_ms));
                 vec![head(&style.faint("·"), style.faint(&rest))]
             }
             What::BranchesStarted { branches } => {
@@ -169,15 +170,17 @@ fn write(text: &str) {
 }
 
 fn succeeded(kind: &str, duration_ms: i64, attempts: u32, next: Option<&str>) -> String {
-    let mut rest = match kind {
-        "Choice" => next.map(|next| format!("  → {next}")).unwrap_or_default(),
-        "Pass" | "Succeed" => String::new(),
-        _ => format!("  {}", words::duration(duration_ms)),
-    };
-    if attempts > 1 {
-        rest += &format!(", {attempts} attempts");
+    let mut facts = Vec::new();
+    if let ("Choice", Some(next)) = (kind, next) {
+        facts.push(format!("→ {next}"));
     }
-    rest
+    if duration_ms > 0 {
+        facts.push(words::measured(duration_ms));
+    }
+    if attempts > 1 {
+        facts.push(format!("{attempts} attempts"));
+    }
+    if facts.is_empty() { String::new() } else { format!("  {}", facts.join(", ")) }
 }
 
 /// `RateLimitError: too many calls`, in so many characters if that is possible.
@@ -198,14 +201,25 @@ pub(super) fn problem_text(problem: &Problem, room: usize) -> String {
 
 fn retried(retrier: &Retrier) -> String {
     let Retrier { number, of, matched, retry, max_attempts, delay_ms } = retrier;
-    let delay = words::duration(*delay_ms);
+    let delay = words::span(*delay_ms);
     format!(
         "retrier {number} of {of} ({matched}), retry {retry} of {max_attempts}, next try in {delay}"
     )
 }
 
-pub(super) fn caught(catchers: &[super::entry::Asked], next: &str) -> String {
-    let taken = |asked: &super::entry::Asked| asked.verdict == super::entry::Verdict::TookOver;
+fn in_vain(otherwise: &Otherwise) -> String {
+    match otherwise {
+        Otherwise::Caught { number, of, error_equals, next } => {
+            let errors = error_equals.join(", ");
+            format!("if that fails too: catcher {number} of {of} ({errors}) → {next}")
+        }
+        Otherwise::Fails { what: Some(around) } => format!("if that fails too: {around} fails"),
+        Otherwise::Fails { what: None } => "if that fails too: the execution fails".to_owned(),
+    }
+}
+
+pub(super) fn caught(catchers: &[Asked], next: &str) -> String {
+    let taken = |asked: &Asked| asked.verdict == Verdict::TookOver;
     let index = catchers.iter().position(taken).unwrap_or(0);
     let errors = catchers.get(index).map(|asked| asked.error_equals.join(", "));
     format!(

@@ -15,6 +15,16 @@ pub(super) fn duration(ms: i64) -> String {
     }
 }
 
+/// A length that was set: `3 s` and not `3.0 s`.
+pub(super) fn span(ms: i64) -> String {
+    if ms < 60_000 && ms % 1000 == 0 { format!("{} s", ms / 1000) } else { duration(ms) }
+}
+
+/// A length that was measured, however short.
+pub(super) fn measured(ms: i64) -> String {
+    if ms < 1000 { format!("{} ms", ms.max(0)) } else { duration(ms) }
+}
+
 /// How an error is called where it is told of.
 pub(super) fn name(failure: &Failure) -> String {
     match failure.name() {
