@@ -6,10 +6,12 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// All is well.
     Good = 0,
-    /// A definition has problems.
+    /// A definition has problems, or an execution failed.
     Problems = 1,
     /// The command line is wrong, or a file cannot be read or written.
     Unusable = 2,
+    /// Ctrl-C, as shells report it.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

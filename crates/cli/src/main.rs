@@ -6,6 +6,7 @@ mod exit;
 mod explain;
 mod output;
 mod render;
+mod run;
 
 use std::process::ExitCode;
 

@@ -16,7 +16,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    fn is_terminal(self) -> bool {
+    pub(crate) fn is_terminal(self) -> bool {
         match self {
             Self::Data => io::stdout().is_terminal(),
             Self::Story => io::stderr().is_terminal(),
@@ -28,6 +28,11 @@ impl Stream {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         self.is_terminal() && !refused && !dumb
+    }
+
+    /// Whether a line can be written over.
+    pub(crate) fn is_live(self) -> bool {
+        self.is_terminal() && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
     }
 
     pub(crate) fn width(self) -> usize {
@@ -73,4 +78,20 @@ pub(crate) fn complain(error: &anyhow::Error) {
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+/// `` `A` ``, `` `A` and `B` ``, `` `A`, `B` and `C` ``; the first dozen.
+pub(crate) fn choices<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 12;
+    let mut words: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if words.len() > SHOWN + 1 {
+        let more = words.len() - SHOWN;
+        words.truncate(SHOWN);
+        words.push(format!("{more} more"));
+    }
+    match words.split_last() {
+        None => "nothing".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
 }

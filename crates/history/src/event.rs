@@ -129,6 +129,15 @@ pub enum Event {
         due_ms: i64,
         failure: Failure,
     },
+    /// A state failed for good: no retrier took it, or not any more. `retrier` is the one that
+    /// matched and has no retry left, `catcher` the one that takes over.
+    StateFailed {
+        frame: FrameId,
+        at_ms: i64,
+        failure: Failure,
+        retrier: Option<u32>,
+        catcher: Option<u32>,
+    },
     WaitStarted {
         frame: FrameId,
         at_ms: i64,

@@ -37,7 +37,9 @@ impl Execution {
                     task.started = true;
                 }
             }),
-            Event::TaskSubmitted { .. } | Event::EvaluationFailed { .. } => {}
+            Event::TaskSubmitted { .. }
+            | Event::EvaluationFailed { .. }
+            | Event::StateFailed { .. } => {}
             Event::TaskSucceeded { attempt, .. }
             | Event::TaskFailed { attempt, .. }
             | Event::TaskTimedOut { attempt, .. } => self.set_phase(attempt.frame, Phase::Running),

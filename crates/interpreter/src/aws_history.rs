@@ -260,7 +260,9 @@ impl Projection {
                 "executionRedrivenEventDetails",
                 json!({ "redriveCount": count }),
             ),
-            Event::RetryScheduled { .. } | Event::WaitStarted { .. } => (0, String::new(), None),
+            Event::RetryScheduled { .. }
+            | Event::StateFailed { .. }
+            | Event::WaitStarted { .. } => (0, String::new(), None),
         }
     }
 
@@ -503,6 +505,7 @@ fn frame_of(event: &Event) -> Option<FrameId> {
         | Event::StateExited { frame, .. }
         | Event::StateAborted { frame, .. }
         | Event::RetryScheduled { frame, .. }
+        | Event::StateFailed { frame, .. }
         | Event::WaitStarted { frame, .. }
         | Event::ParallelStarted { frame, .. }
         | Event::ParallelSucceeded { frame, .. }
@@ -546,6 +549,7 @@ fn at_ms(event: &Event) -> i64 {
         | Event::TaskTimedOut { at_ms, .. }
         | Event::StateAborted { at_ms, .. }
         | Event::RetryScheduled { at_ms, .. }
+        | Event::StateFailed { at_ms, .. }
         | Event::WaitStarted { at_ms, .. }
         | Event::ParallelStarted { at_ms, .. }
         | Event::ParallelSucceeded { at_ms, .. }

@@ -396,8 +396,10 @@ impl Decider<'_> {
         if self.retry(id, state, &trouble) {
             return;
         }
+        let catcher = trouble.catcher(state, self.dialect());
+        self.state_failed(id, state, &trouble, catcher.map(|(index, _)| index));
         self.close(id, state, &trouble);
-        if let Some((_, catcher)) = trouble.catcher(state, self.dialect()) {
+        if let Some((_, catcher)) = catcher {
             match self.caught(id, state, catcher, &trouble) {
                 Ok(()) => return self.wake(id),
                 Err(fault) => return self.uncatchable(id, state, fault),
@@ -406,12 +408,34 @@ impl Decider<'_> {
         self.propagate(id, trouble);
     }
 
+    /// Records why a failure was not retried and what takes it.
+    fn state_failed(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        trouble: &Trouble,
+        catcher: Option<usize>,
+    ) {
+        let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let retrier = trouble.retrier(state, self.dialect()).map(|(index, _)| place(index));
+        self.emit(Event::StateFailed {
+            frame: id,
+            at_ms: self.now_ms,
+            failure: trouble.failure.clone(),
+            retrier,
+            catcher: catcher.map(place),
+        });
+    }
+
     fn retry(&mut self, id: FrameId, state: &State, trouble: &Trouble) -> bool {
-        let used = self.execution.frame(id).map_or(&[][..], |frame| &frame.retries);
-        let Some((index, retrier)) = trouble.retrier(state, used, self.dialect()) else {
+        let Some((index, retrier)) = trouble.retrier(state, self.dialect()) else {
             return false;
         };
-        let so_far = used.get(index).copied().unwrap_or(0);
+        let used = self.execution.frame(id).and_then(|frame| frame.retries.get(index));
+        let so_far = used.copied().unwrap_or(0);
+        if u64::from(so_far) >= retrier.max_attempts {
+            return false;
+        }
         let due_ms = self.now_ms.saturating_add(delay_ms(retrier, so_far, &self.entropy));
         self.abort_inside(id);
         self.emit(Event::RetryScheduled {
@@ -479,7 +503,9 @@ impl Decider<'_> {
                 location: location.map(Arc::from),
             });
         }
-        self.propagate(id, Trouble { fatal: true, ..Trouble::new(verdict.failure) });
+        let trouble = Trouble { fatal: true, ..Trouble::new(verdict.failure) };
+        self.state_failed(id, state, &trouble, None);
+        self.propagate(id, trouble);
     }
 
     /// To the state around, or the end of the execution.

@@ -355,7 +355,10 @@ impl MapPhase {
 
 /// Whether the AWS history has an event for it.
 pub(crate) fn is_visible(event: &Event) -> bool {
-    !matches!(event, Event::RetryScheduled { .. } | Event::WaitStarted { .. })
+    !matches!(
+        event,
+        Event::RetryScheduled { .. } | Event::StateFailed { .. } | Event::WaitStarted { .. }
+    )
 }
 
 /// `seconds` after a moment.

@@ -40,20 +40,8 @@ impl Trouble {
         })
     }
 
-    /// The retrier that decides, if it has an attempt left: the first that matches, and no other.
+    /// The retrier that decides: the first that matches, and no other.
     pub(crate) fn retrier<'s>(
-        &self,
-        state: &'s State,
-        used: &[u32],
-        dialect: Dialect,
-    ) -> Option<(usize, &'s Retrier)> {
-        let (index, retrier) = self.matching_retrier(state, dialect)?;
-        let so_far = u64::from(used.get(index).copied().unwrap_or(0));
-        (so_far < retrier.max_attempts).then_some((index, retrier))
-    }
-
-    /// The first retrier that matches, whether or not it has an attempt left.
-    pub(crate) fn matching_retrier<'s>(
         &self,
         state: &'s State,
         dialect: Dialect,

@@ -3,13 +3,14 @@
 mod explain;
 mod graph;
 mod rules;
+mod run;
 mod validate;
 
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 
-/// Checks, explains and draws Amazon States Language workflows
+/// Checks, runs, explains and draws Amazon States Language workflows
 #[derive(Debug, Parser)]
 #[command(name = "everstep", version, propagate_version = true, after_help = AFTER_HELP)]
 pub(crate) struct Everstep {
@@ -20,19 +21,22 @@ pub(crate) struct Everstep {
 const AFTER_HELP: &str = "\
 Examples:
   everstep validate order.asl.json                 is it right?
+  everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
   everstep graph order.asl.json -o order.svg       what does it look like?
 
 Exit codes:
   0  good
-  1  the definition has problems
+  1  the definition has problems, or the execution failed
   2  the command line is wrong, or a file cannot be read or written
 
+Exit codes of `run` differ a little: `everstep run --help` lists them.
 `everstep help COMMAND` tells more about each; docs/cli.md shows them at work.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Validate(validate::Validate),
+    Run(run::Run),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -42,6 +46,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Validate(command) => command.run(),
+            Self::Run(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Graph(command) => command.run(),
             Self::Rules(command) => command.run(),
@@ -50,7 +55,10 @@ impl Command {
 }
 
 /// The candidate that a mistyped word was probably meant to be.
-fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(
+    word: &str,
+    candidates: impl Iterator<Item = &'c str>,
+) -> Option<&'c str> {
     let word = word.to_lowercase();
     candidates
         .map(|candidate| (strsim::damerau_levenshtein(&word, &candidate.to_lowercase()), candidate))

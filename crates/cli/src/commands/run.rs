@@ -1,0 +1,237 @@
+//! `everstep run`: runs a definition here and now, and tells what happens.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::{Args, ValueEnum};
+use everstep_asl::{Machine, Source};
+use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, Status};
+use serde_json::Value;
+
+use crate::definition;
+use crate::exit::Exit;
+use crate::output::Stream;
+use crate::render::json::pretty;
+use crate::run::answer::{Answers, Function};
+use crate::run::clock::Clock;
+use crate::run::driver::{Driver, Ended, Wake};
+use crate::run::mock::{Choice, Mocks};
+use crate::run::report;
+use crate::run::story::Story;
+use crate::run::teller::Teller;
+
+/// Run a definition with mocked responses or local commands, and tell what happens
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Run {
+    /// A definition in JSON or YAML; `-` reads standard input
+    file: String,
+    /// The input: JSON, `@FILE`, or `-` for standard input
+    #[arg(long, short, default_value = "{}", value_name = "JSON", allow_hyphen_values = true)]
+    input: String,
+    /// Answer tasks with mocked responses: a configuration file of AWS Step Functions Local
+    #[arg(long, value_name = "FILE")]
+    mock: Option<String>,
+    /// Which test case of the mock file; not needed if there is only one
+    #[arg(long, value_name = "NAME", requires = "mock")]
+    test_case: Option<String>,
+    /// Which state machine of the mock file; not needed if there is only one
+    #[arg(long, value_name = "NAME", requires = "mock")]
+    machine: Option<String>,
+    /// Answer tasks with a command: JSON on its standard input, JSON on its standard output
+    /// (repeatable)
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = Function::parse)]
+    function: Vec<Function>,
+    /// Let time pass at once while nothing runs: Wait states, retry delays
+    #[arg(long)]
+    skip_waits: bool,
+    /// When the execution starts, as a timestamp
+    #[arg(long, value_name = "TIMESTAMP", requires = "skip_waits", value_parser = moment)]
+    start_time: Option<i64>,
+    /// Whose rules apply where the specification and the service differ
+    #[arg(long, value_enum, default_value_t)]
+    dialect: DialectName,
+    /// The name of the execution
+    #[arg(long, default_value = "run")]
+    name: String,
+    /// Draw jitter, UUIDs and random numbers from this number: the same run again
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Write the history that GetExecutionHistory shows, instead of the output
+    #[arg(long, conflicts_with = "json")]
+    history: bool,
+    /// Write one JSON document: status, output, error, cause and the story
+    #[arg(long)]
+    json: bool,
+    /// Tell nothing but how it failed
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum DialectName {
+    /// The States Language as it is specified
+    #[default]
+    Spec,
+    /// The service as it behaves
+    Aws,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep run order.asl.json --mock mocks.json --test-case happy
+  everstep run order.asl.json --input @order.json --function 'charge=python3 charge.py'
+  everstep run order.asl.json --function '*=python3 functions.py \"$EVERSTEP_FUNCTION\"'
+  everstep run order.asl.json --mock mocks.json --test-case rate-limit --skip-waits --seed 1
+  everstep run order.asl.json --mock mocks.json --test-case happy --history | jq '.events[].type'
+
+The output goes to standard output, the story to standard error. A function's NAME is that of a
+Lambda function, an activity or a state, or `*` for all others; it fails if its exit code is not 0, with the error named by
+{\"errorType\": ..., \"errorMessage\": ...} on its standard output.
+
+Exit codes:
+  0    the execution succeeded
+  1    it failed or timed out
+  2    it could not be run: the command line, the definition or the mock file is wrong, or nothing
+       answers a task
+  130  aborted by Ctrl-C
+
+docs/run.md shows more.";
+
+fn moment(text: &str) -> Result<i64, String> {
+    everstep_expr::timestamp::parse(text)
+        .map(everstep_expr::timestamp::Timestamp::to_millis)
+        .map_err(|_| "write it like 2026-01-31T09:00:00Z".to_owned())
+}
+
+impl Run {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let Ok((source, machine)) = definition::load(&self.file)? else {
+            return Ok(Exit::Unusable);
+        };
+        let input = self.input()?;
+        let own_name = own_name(&source);
+        let answers = self.answers(&machine, own_name)?;
+        answers.check(&machine)?;
+        let timeout_seconds = machine.timeout_seconds;
+        let program = Arc::new(Program {
+            machine: Arc::new(machine),
+            dialect: match self.dialect {
+                DialectName::Spec => Dialect::Spec,
+                DialectName::Aws => Dialect::Aws,
+            },
+            limits: Limits::default(),
+        });
+        let (sender, receiver) = mpsc::channel();
+        listen_for_interrupt(sender.clone())?;
+        let story = Story::new(Teller::new(self.quiet));
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+        let mut driver = Driver::new(answers, self.clock(), story, seed, (sender, receiver));
+        let ended = driver.run(program, self.identity(own_name), input);
+        let ended = ended.inspect_err(|_| driver.story.teller().clear())?;
+        report::tell_end(&ended.status, &mut driver.story, timeout_seconds);
+        self.write(&ended, &driver.story)?;
+        Ok(match ended.status {
+            Status::Succeeded { .. } => Exit::Good,
+            Status::Aborted { .. } => Exit::Interrupted,
+            _ => Exit::Problems,
+        })
+    }
+
+    fn clock(&self) -> Clock {
+        if self.skip_waits { Clock::skipping(self.start_time) } else { Clock::real() }
+    }
+
+    fn input(&self) -> anyhow::Result<Payload> {
+        let (name, text) = match self.input.as_str() {
+            "-" if self.file == "-" => {
+                bail!("the definition and the input cannot both come from standard input")
+            }
+            "-" => ("standard input".to_owned(), definition::read("-")?.text().to_owned()),
+            file if file.starts_with('@') => {
+                (file[1..].to_owned(), definition::read(&file[1..])?.text().to_owned())
+            }
+            text => ("--input".to_owned(), text.to_owned()),
+        };
+        let value: Value = serde_json::from_str(&text).map_err(|error| not_json(&name, &error))?;
+        Ok(Payload::new(value))
+    }
+
+    fn answers(&self, machine: &Machine, own_name: &str) -> anyhow::Result<Answers> {
+        let mocks = match &self.mock {
+            None => None,
+            Some(file) => {
+                let source = definition::read(file)?;
+                let choice = Choice {
+                    machine: self.machine.as_deref(),
+                    test_case: self.test_case.as_deref(),
+                    own_name,
+                };
+                Some(Mocks::read(&source, choice, machine)?)
+            }
+        };
+        Ok(Answers { mocks, functions: self.function.clone() })
+    }
+
+    /// ARNs as they would be in a region of nobody's account.
+    fn identity(&self, machine: &str) -> Identity {
+        let arn = |kind: &str, rest: &str| {
+            Arc::from(format!("arn:aws:states:us-east-1:123456789012:{kind}:{rest}"))
+        };
+        Identity {
+            execution_arn: arn("execution", &format!("{machine}:{}", self.name)),
+            execution_name: Arc::from(self.name.as_str()),
+            role_arn: Arc::from("arn:aws:iam::123456789012:role/everstep"),
+            machine_arn: arn("stateMachine", machine),
+            machine_name: Arc::from(machine),
+        }
+    }
+
+    fn write(&self, ended: &Ended, story: &Story) -> anyhow::Result<()> {
+        if self.json {
+            let document = report::document(&self.name, &ended.status, story);
+            return Stream::Data.write(&pretty(&document));
+        }
+        if self.history {
+            return Stream::Data.write(&pretty(&serde_json::json!({ "events": ended.history })));
+        }
+        match &ended.status {
+            Status::Succeeded { output } if Stream::Data.is_terminal() => {
+                Stream::Data.write(&pretty(output.value()))
+            }
+            Status::Succeeded { output } => Stream::Data.write(&format!("{}\n", output.value())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `order` for `examples/order.asl.json`
+fn own_name(source: &Source) -> &str {
+    let file = Path::new(source.name()).file_name().and_then(|name| name.to_str());
+    let stem = file.and_then(|name| name.split('.').next()).unwrap_or_default();
+    if stem.is_empty() || stem.starts_with('<') { "machine" } else { stem }
+}
+
+fn not_json(name: &str, error: &serde_json::Error) -> anyhow::Error {
+    // Its text ends with the place, which comes first here.
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    let (line, column) = (error.line(), error.column());
+    anyhow!("{name} is not JSON: line {line}, column {column}: {message}")
+}
+
+/// The first Ctrl-C aborts the execution; the second ends the process at once.
+fn listen_for_interrupt(sender: Sender<Wake>) -> anyhow::Result<()> {
+    let asked = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::SeqCst) || sender.send(Wake::Interrupted).is_err() {
+            std::process::exit(i32::from(Exit::Interrupted as u8));
+        }
+    })
+    .context("cannot listen for Ctrl-C")
+}

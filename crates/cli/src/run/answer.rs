@@ -1,0 +1,283 @@
+//! What answers a task: a mocked response, or a command that stands for a function.
+
+use anyhow::bail;
+use everstep_asl::Machine;
+use everstep_asl::error_name;
+use everstep_asl::model::{Kind, Pattern, Resource};
+use everstep_interpreter::Failure;
+use serde_json::{Value, json};
+
+use super::function::Outcome;
+use super::mock::{Mocks, Response};
+use crate::commands::nearest;
+use crate::explain::each;
+use crate::output::choices;
+
+/// The name of a function that answers whatever no other does.
+const ANY: &str = "*";
+
+/// `--function NAME=COMMAND`
+#[derive(Debug, Clone)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) command: String,
+}
+
+impl Function {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, command)) if !name.trim().is_empty() && !command.trim().is_empty() => {
+                Ok(Self { name: name.trim().to_owned(), command: command.trim().to_owned() })
+            }
+            _ => Err("write NAME=COMMAND, such as 'charge=python3 charge.py'".to_owned()),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(crate) mocks: Option<Mocks>,
+    pub(crate) functions: Vec<Function>,
+}
+
+/// What a task is answered by.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Mocked(Response),
+    Command { name: String, command: String, input: Value, form: Form },
+}
+
+/// What a command's output is to the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The result itself.
+    Result,
+    /// The result of a Lambda function that was named by its ARN.
+    Lambda,
+    /// The `Payload` in the answer of `lambda:invoke`.
+    Invocation,
+}
+
+impl Answers {
+    /// Refuses functions that nothing in the definition can call.
+    pub(crate) fn check(&self, machine: &Machine) -> anyhow::Result<()> {
+        let states = each(machine);
+        let tasks = states.iter().filter_map(|found| match &found.state.kind {
+            Kind::Task(task) => Some((&*found.state.name, &task.resource)),
+            _ => None,
+        });
+        let mut names: Vec<String> = Vec::new();
+        for (state, resource) in tasks {
+            // The name of the function stands in data that is not there yet.
+            if matches!(resource, Resource::Service { .. }) && resource.is_lambda() {
+                return Ok(());
+            }
+            names.extend(names_of(state, resource, &Value::Null));
+        }
+        for function in &self.functions {
+            if function.name == ANY || names.contains(&function.name) {
+                continue;
+            }
+            let known = || names.iter().map(String::as_str);
+            match nearest(&function.name, known()) {
+                Some(near) => {
+                    bail!("no state calls the function `{}`; did you mean `{near}`?", function.name)
+                }
+                None => bail!("no state calls the function `{}`", function.name),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn find(
+        &mut self,
+        state: &str,
+        resource: &str,
+        parameters: &Value,
+    ) -> anyhow::Result<Option<Answer>> {
+        if let Some(mocks) = &mut self.mocks
+            && let Some(response) = mocks.next(state)?
+        {
+            return Ok(Some(Answer::Mocked(response)));
+        }
+        let resource = Resource::classify(resource);
+        let names = names_of(state, &resource, parameters);
+        let Some(function) = self.function(&names) else { return Ok(None) };
+        let form = form(&resource);
+        let input = match form {
+            Form::Invocation => parameters.get("Payload").cloned().unwrap_or_else(|| json!({})),
+            Form::Result | Form::Lambda => parameters.clone(),
+        };
+        let name = names[0].clone();
+        Ok(Some(Answer::Command { name, command: function.command.clone(), input, form }))
+    }
+
+    fn function(&self, names: &[String]) -> Option<&Function> {
+        let find = |name: &str| self.functions.iter().find(|function| function.name == name);
+        names.iter().find_map(|name| find(name)).or_else(|| find(ANY))
+    }
+
+    /// Why a state cannot go on, and what to do about it.
+    pub(super) fn missing(&self, state: &str, resource: &str, machine: &Machine) -> anyhow::Error {
+        let states = each(machine);
+        let without: Vec<&str> = states
+            .iter()
+            .filter_map(|found| match &found.state.kind {
+                Kind::Task(task) if !self.covers(&found.state.name, &task.resource) => {
+                    Some(&*found.state.name)
+                }
+                _ => None,
+            })
+            .collect();
+        let resource = Resource::classify(resource);
+        let name = names_of(state, &resource, &Value::Null).remove(0);
+        let advice = match &self.mocks {
+            Some(mocks) => {
+                format!(
+                    "name a response for it in test case `{}` of {}",
+                    mocks.case(),
+                    mocks.file()
+                )
+            }
+            None => "give it a mocked response with `--mock FILE`".to_owned(),
+        };
+        let others = match without.len() {
+            0 | 1 => String::new(),
+            _ => format!("; states without an answer: {}", choices(without.into_iter())),
+        };
+        anyhow::anyhow!(
+            "nothing answers the task of state `{state}`: {advice}, or a command with \
+             `--function '{name}=COMMAND'`{others}"
+        )
+    }
+
+    fn covers(&self, state: &str, resource: &Resource) -> bool {
+        let names = names_of(state, resource, &Value::Null);
+        self.mocks.as_ref().is_some_and(|mocks| mocks.has(state)) || self.function(&names).is_some()
+    }
+}
+
+/// The names by which a function for a task can be given, the best one first.
+fn names_of(state: &str, resource: &Resource, parameters: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    match resource {
+        Resource::Lambda { arn } => names.extend(function_name(arn)),
+        Resource::Activity { arn } => names.extend(arn.rsplit(':').next().map(str::to_owned)),
+        Resource::Service { .. } if resource.is_lambda() => {
+            names.extend(
+                parameters.get("FunctionName").and_then(Value::as_str).and_then(function_name),
+            );
+        }
+        Resource::Placeholder(text) => {
+            let inner = text.split_once("${").and_then(|(_, rest)| rest.split_once('}'));
+            if let Some((name, _)) = inner {
+                names.push(name.split('.').next().unwrap_or(name).to_owned());
+            }
+        }
+        Resource::Service { .. } | Resource::Uri(_) => {}
+    }
+    names.push(state.to_owned());
+    names.push(resource.as_str().to_owned());
+    names
+}
+
+/// Of an ARN, part of one, or a name; without a version or alias.
+fn function_name(text: &str) -> Option<String> {
+    let name = text.split_once("function:").map_or(text, |(_, rest)| rest);
+    let name = name.split(':').next().unwrap_or(name);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn form(resource: &Resource) -> Form {
+    match resource {
+        Resource::Lambda { .. } => Form::Lambda,
+        Resource::Service { pattern: Pattern::RequestResponse, .. } if resource.is_lambda() => {
+            Form::Invocation
+        }
+        _ => Form::Result,
+    }
+}
+
+/// What a command that has ended means to its task.
+pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
+    let text = String::from_utf8_lossy(&outcome.output);
+    let text = text.trim();
+    if !outcome.status.success() {
+        return Err(failure(outcome, text, form));
+    }
+    if text.is_empty() {
+        return Ok(wrapped(Value::Null, form));
+    }
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(wrapped(value, form)),
+        Err(error) => {
+            let cause = format!("its output is not JSON: {error}");
+            Err(Failure::new(unknown(form), cause))
+        }
+    }
+}
+
+fn wrapped(value: Value, form: Form) -> Value {
+    match form {
+        Form::Result | Form::Lambda => value,
+        Form::Invocation => {
+            json!({ "ExecutedVersion": "$LATEST", "Payload": value, "StatusCode": 200 })
+        }
+    }
+}
+
+fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
+    let thrown = serde_json::from_str::<Value>(text).ok();
+    if let Some(name) = thrown.as_ref().and_then(|value| value.get("errorType")?.as_str()) {
+        return Failure::new(name, text);
+    }
+    let end = match outcome.status.code() {
+        Some(code) => format!("it ended with exit code {code}"),
+        None => format!("it was ended by a signal ({})", outcome.status),
+    };
+    let cause = match &outcome.last_words {
+        Some(words) => format!("{end}: {words}"),
+        None => end,
+    };
+    Failure::new(unknown(form), cause)
+}
+
+/// The name of a failure that has none.
+fn unknown(form: Form) -> &'static str {
+    match form {
+        Form::Result => error_name::TASK_FAILED,
+        Form::Lambda | Form::Invocation => "Lambda.Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(resource: &str, parameters: &Value, expected: &[&str]) {
+        let names = names_of("S", &Resource::classify(resource), parameters);
+        assert_eq!(names, expected, "{resource}");
+    }
+
+    #[test]
+    fn functions_have_several_names() {
+        let arn = "arn:aws:lambda:us-east-1:123456789012:function:charge:live";
+        check(arn, &json!({}), &["charge", "S", arn]);
+        let invoke = "arn:aws:states:::lambda:invoke";
+        check(invoke, &json!({ "FunctionName": arn }), &["charge", "S", invoke]);
+        check(invoke, &json!({ "FunctionName": "charge:1" }), &["charge", "S", invoke]);
+        check(invoke, &json!({}), &["S", invoke]);
+        check("${Charge.Arn}", &json!({}), &["Charge", "S", "${Charge.Arn}"]);
+        let activity = "arn:aws:states:us-east-1:123456789012:activity:approve";
+        check(activity, &json!({}), &["approve", "S", activity]);
+    }
+
+    #[test]
+    fn functions_are_named_and_given() {
+        let function = Function::parse("charge = python3 f.py a=b").unwrap();
+        assert_eq!((&*function.name, &*function.command), ("charge", "python3 f.py a=b"));
+        for wrong in ["charge", "=x", "charge= "] {
+            assert!(Function::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

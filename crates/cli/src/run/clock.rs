@@ -1,0 +1,58 @@
+//! The time of a run: that of the machine, or one that skips what nobody needs to wait for.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+#[derive(Debug)]
+pub(crate) enum Clock {
+    Real {
+        start_ms: i64,
+        started: Instant,
+    },
+    /// Stands still, but for what is skipped and for the time that commands take.
+    Skipping {
+        now_ms: i64,
+    },
+}
+
+impl Clock {
+    pub(crate) fn real() -> Self {
+        Self::Real { start_ms: wall_ms(), started: Instant::now() }
+    }
+
+    pub(crate) fn skipping(start_ms: Option<i64>) -> Self {
+        Self::Skipping { now_ms: start_ms.unwrap_or_else(wall_ms) }
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        match self {
+            Self::Real { start_ms, started } => start_ms.saturating_add(ms(started.elapsed())),
+            Self::Skipping { now_ms } => *now_ms,
+        }
+    }
+
+    /// Goes to a moment that nothing but time stands before. False if it must be waited for.
+    pub(crate) fn skip_to(&mut self, due_ms: i64) -> bool {
+        match self {
+            Self::Real { .. } => false,
+            Self::Skipping { now_ms } => {
+                *now_ms = due_ms.max(*now_ms);
+                true
+            }
+        }
+    }
+
+    /// Time has passed while something was waited for.
+    pub(crate) fn passed(&mut self, time: Duration) {
+        if let Self::Skipping { now_ms } = self {
+            *now_ms = now_ms.saturating_add(ms(time));
+        }
+    }
+}
+
+fn wall_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, ms)
+}
+
+fn ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

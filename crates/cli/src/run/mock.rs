@@ -1,0 +1,366 @@
+//! Mocked responses: the configuration file of AWS Step Functions Local (`SFN_MOCK_CONFIG`).
+//!
+//! Which response a call gets follows Step Functions Local: one count for each state and
+//! execution, moved on by every call, whether a retry, another item of a Map or another turn of a
+//! loop. A call that no response is meant for is a mistake of the file, and is said so.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{anyhow, bail};
+use everstep_asl::document::{self, Member, Node};
+use everstep_asl::model::Kind;
+use everstep_asl::{Machine, Source, Span};
+use everstep_interpreter::Failure;
+use serde_json::Value;
+
+use crate::commands::nearest;
+use crate::explain::each;
+use crate::output::{choices, count};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Response {
+    Return(Value),
+    Throw(Failure),
+}
+
+/// The responses of one test case.
+#[derive(Debug)]
+pub(crate) struct Mocks {
+    file: String,
+    case: String,
+    states: HashMap<String, Mocked>,
+}
+
+#[derive(Debug)]
+struct Mocked {
+    response: String,
+    steps: Steps,
+    calls: u64,
+}
+
+/// By the call they end with.
+type Steps = BTreeMap<u64, Response>;
+
+/// Which of the machines and test cases of a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Choice<'c> {
+    pub(crate) machine: Option<&'c str>,
+    pub(crate) test_case: Option<&'c str>,
+    /// The machine's own name, which counts if the file has several and none is asked for.
+    pub(crate) own_name: &'c str,
+}
+
+impl Mocks {
+    pub(crate) fn read(
+        source: &Source,
+        choice: Choice<'_>,
+        definition: &Machine,
+    ) -> anyhow::Result<Self> {
+        let reader = Reader { source };
+        let root = document::read(source.text(), source.format()).map_err(|error| {
+            reader.error(error.span, &format!("not a mock file: {}", error.message))
+        })?;
+        reader.mocks(&root, choice, definition)
+    }
+
+    pub(crate) fn case(&self) -> &str {
+        &self.case
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    pub(crate) fn has(&self, state: &str) -> bool {
+        self.states.contains_key(state)
+    }
+
+    /// What the next call of a state gets; none if the test case does not name the state.
+    pub(crate) fn next(&mut self, state: &str) -> anyhow::Result<Option<Response>> {
+        let Some(mocked) = self.states.get_mut(state) else { return Ok(None) };
+        let call = mocked.calls;
+        mocked.calls += 1;
+        if let Some((_, response)) = mocked.steps.range(call..).next() {
+            return Ok(Some(response.clone()));
+        }
+        let response = &mocked.response;
+        let known = usize::try_from(call).unwrap_or(usize::MAX);
+        bail!(
+            "state `{state}` is called once more than `{response}` in {} answers ({}, retries and \
+             items of a Map included); add \"{call}\" to it, or make the last one a range such as \
+             \"{}-{}\"",
+            self.file,
+            count(known, "call"),
+            call - 1,
+            call + 8,
+        );
+    }
+}
+
+struct Reader<'s> {
+    source: &'s Source,
+}
+
+impl Reader<'_> {
+    fn error(&self, span: Span, message: &str) -> anyhow::Error {
+        let position = self.source.position(span.start);
+        anyhow!("{}:{}:{}: {message}", self.source.name(), position.line, position.column)
+    }
+
+    fn object<'n>(&self, node: &'n Node, what: &str) -> anyhow::Result<&'n [Member]> {
+        node.as_object().ok_or_else(|| {
+            self.error(node.span, &format!("{what} is {}, not an object", node.type_name()))
+        })
+    }
+
+    /// The value of a field among those that may stand there.
+    fn fields<'n>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> anyhow::Result<HashMap<&'n str, &'n Member>> {
+        let mut found = HashMap::new();
+        for member in self.object(node, what)? {
+            if !known.contains(&member.name.as_str()) {
+                let meant = nearest(&member.name, known.iter().copied());
+                let hint = meant.map_or_else(
+                    || format!("it has {}", choices(known.iter().copied())),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                let message = format!("{what} has no field `{}`; {hint}", member.name);
+                return Err(self.error(member.name_span, &message));
+            }
+            if found.insert(member.name.as_str(), member).is_some() {
+                let message = format!("`{}` stands twice in {what}", member.name);
+                return Err(self.error(member.name_span, &message));
+            }
+        }
+        Ok(found)
+    }
+
+    fn mocks(
+        &self,
+        root: &Node,
+        choice: Choice<'_>,
+        definition: &Machine,
+    ) -> anyhow::Result<Mocks> {
+        let fields = self.fields(root, "a mock file", &["StateMachines", "MockedResponses"])?;
+        let required = |name: &str| {
+            fields.get(name).map(|member| &member.value).ok_or_else(|| {
+                self.error(root.span, &format!("a mock file needs the field `{name}`"))
+            })
+        };
+        let responses = self.responses(required("MockedResponses")?)?;
+        let machine = self.machine(required("StateMachines")?, choice)?;
+        let case = self.case(machine, choice)?;
+        let mut states = HashMap::new();
+        for member in self.object(&case.value, &format!("test case `{}`", case.name))? {
+            self.known_state(member, definition)?;
+            let (response, steps) = self.chosen(member, &responses)?;
+            states.insert(member.name.clone(), Mocked { response, steps, calls: 0 });
+        }
+        Ok(Mocks { file: self.source.name().to_owned(), case: case.name.clone(), states })
+    }
+
+    fn machine<'n>(&self, node: &'n Node, choice: Choice<'_>) -> anyhow::Result<&'n Member> {
+        let machines = self.object(node, "`StateMachines`")?;
+        self.pick(node.span, machines, choice.machine, "state machine", "--machine").or_else(
+            |error| {
+                let own = machines.iter().find(|member| member.name == choice.own_name);
+                own.filter(|_| choice.machine.is_none()).ok_or(error)
+            },
+        )
+    }
+
+    fn case<'n>(&self, machine: &'n Member, choice: Choice<'_>) -> anyhow::Result<&'n Member> {
+        let what = format!("state machine `{}`", machine.name);
+        let fields = self.fields(&machine.value, &what, &["TestCases"])?;
+        let cases = fields.get("TestCases").ok_or_else(|| {
+            self.error(machine.value.span, &format!("{what} needs the field `TestCases`"))
+        })?;
+        let list = self.object(&cases.value, "`TestCases`")?;
+        self.pick(cases.value.span, list, choice.test_case, "test case", "--test-case")
+    }
+
+    /// The one that is asked for, or the only one.
+    fn pick<'n>(
+        &self,
+        span: Span,
+        members: &'n [Member],
+        asked: Option<&str>,
+        noun: &str,
+        option: &str,
+    ) -> anyhow::Result<&'n Member> {
+        let names = || members.iter().map(|member| member.name.as_str());
+        match (asked, members) {
+            (_, []) => Err(self.error(span, &format!("there is no {noun} in it"))),
+            (None, [only]) => Ok(only),
+            (None, _) => {
+                let message = format!("choose a {noun} with `{option}`: {}", choices(names()));
+                Err(self.error(span, &message))
+            }
+            (Some(name), _) => members.iter().find(|member| member.name == name).ok_or_else(|| {
+                let hint = nearest(name, names()).map_or_else(
+                    || format!("there are {}", choices(names())),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.error(span, &format!("there is no {noun} `{name}`; {hint}"))
+            }),
+        }
+    }
+
+    fn known_state(&self, member: &Member, definition: &Machine) -> anyhow::Result<()> {
+        let states = each(definition);
+        let name = &member.name;
+        let message = match states.iter().find(|found| *found.state.name == **name) {
+            Some(found) if matches!(found.state.kind, Kind::Task(_)) => return Ok(()),
+            Some(found) => format!(
+                "`{name}` is a {} state; only Task states call something that can be mocked",
+                found.state.kind.name()
+            ),
+            None => match nearest(name, states.iter().map(|found| &*found.state.name)) {
+                Some(near) => {
+                    format!("the definition has no state `{name}`; did you mean `{near}`?")
+                }
+                None => format!("the definition has no state `{name}`"),
+            },
+        };
+        Err(self.error(member.name_span, &message))
+    }
+
+    fn chosen(
+        &self,
+        member: &Member,
+        responses: &BTreeMap<&str, Steps>,
+    ) -> anyhow::Result<(String, Steps)> {
+        let name = member.value.as_str().ok_or_else(|| {
+            let found = member.value.type_name();
+            let message = format!("`{}` is {found}, not the name of a response", member.name);
+            self.error(member.value.span, &message)
+        })?;
+        let steps = responses.get(name).ok_or_else(|| {
+            let hint = nearest(name, responses.keys().copied())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!("there is no `{name}` in `MockedResponses`{hint}");
+            self.error(member.value.span, &message)
+        })?;
+        Ok((name.to_owned(), steps.clone()))
+    }
+
+    fn responses<'n>(&self, node: &'n Node) -> anyhow::Result<BTreeMap<&'n str, Steps>> {
+        let members = self.object(node, "`MockedResponses`")?;
+        members.iter().map(|member| Ok((member.name.as_str(), self.steps(member)?))).collect()
+    }
+
+    fn steps(&self, response: &Member) -> anyhow::Result<Steps> {
+        let what = format!("response `{}`", response.name);
+        let mut steps = Vec::new();
+        for member in self.object(&response.value, &what)? {
+            let (first, last) = range(&member.name).ok_or_else(|| {
+                let message = format!(
+                    "`{}` in {what} is neither a call such as \"0\" nor a range such as \"1-2\"",
+                    member.name
+                );
+                self.error(member.name_span, &message)
+            })?;
+            let step = format!("call \"{}\" of {what}", member.name);
+            steps.push((first, last, member.name_span, self.response(&member.value, &step)?));
+        }
+        if steps.is_empty() {
+            return Err(self.error(response.value.span, &format!("{what} answers no call")));
+        }
+        self.in_sequence(steps, &what)
+    }
+
+    /// From the first call on, without a gap and without two for one call.
+    fn in_sequence(
+        &self,
+        mut steps: Vec<(u64, u64, Span, Response)>,
+        what: &str,
+    ) -> anyhow::Result<Steps> {
+        steps.sort_by_key(|(first, ..)| *first);
+        let (mut sequence, mut next) = (Steps::new(), 0);
+        for (first, last, span, response) in steps {
+            if first > next {
+                let message =
+                    format!("{what} has nothing for call \"{next}\"; calls count from \"0\"");
+                return Err(self.error(span, &message));
+            }
+            if first < next {
+                let message = format!("{what} has two answers for call \"{first}\"");
+                return Err(self.error(span, &message));
+            }
+            next = last.saturating_add(1);
+            sequence.insert(last, response);
+        }
+        Ok(sequence)
+    }
+
+    fn response(&self, node: &Node, what: &str) -> anyhow::Result<Response> {
+        let fields = self.fields(node, what, &["Return", "Throw"])?;
+        match (fields.get("Return"), fields.get("Throw")) {
+            (Some(output), None) => Ok(Response::Return(output.value.to_value())),
+            (None, Some(thrown)) => self.failure(&thrown.value, what).map(Response::Throw),
+            (None, None) => {
+                Err(self.error(node.span, &format!("{what} has neither `Return` nor `Throw`")))
+            }
+            (Some(_), Some(thrown)) => {
+                let message = format!("{what} has both `Return` and `Throw`; keep one");
+                Err(self.error(thrown.name_span, &message))
+            }
+        }
+    }
+
+    fn failure(&self, node: &Node, what: &str) -> anyhow::Result<Failure> {
+        let fields = self.fields(node, &format!("`Throw` of {what}"), &["Error", "Cause"])?;
+        let text = |name: &str| match fields.get(name) {
+            None => Ok(None),
+            Some(member) => member.value.as_str().map(|text| Some(text.into())).ok_or_else(|| {
+                let found = member.value.type_name();
+                self.error(member.value.span, &format!("`{name}` is {found}, not a string"))
+            }),
+        };
+        let error = text("Error")?.ok_or_else(|| {
+            self.error(node.span, &format!("`Throw` of {what} needs the field `Error`"))
+        })?;
+        Ok(Failure { error: Some(error), cause: text("Cause")? })
+    }
+}
+
+/// `"3"` or `"1-2"`.
+fn range(text: &str) -> Option<(u64, u64)> {
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    match text.split_once('-') {
+        None => number(text).map(|call| (call, call)),
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last)?);
+            (first <= last).then_some((first, last))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        for (text, expected) in [
+            ("0", Some((0, 0))),
+            ("1-2", Some((1, 2))),
+            ("3-3", Some((3, 3))),
+            ("2-1", None),
+            ("-1", None),
+            ("+1", None),
+            ("1-", None),
+            ("", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(range(text), expected, "{text}");
+        }
+    }
+}

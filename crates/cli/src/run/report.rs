@@ -1,0 +1,258 @@
+//! How a run ended: in words, and as one JSON document.
+
+use everstep_interpreter::{Failure, Status};
+use serde_json::{Value, json};
+
+use super::entry::{Asked, Entry, Problem, Verdict, What};
+use super::story::{Story, path};
+use super::teller::{Teller, caught, problem_text};
+use super::words;
+use crate::output::count;
+
+/// Failures on the way that are told again at the end.
+const EARLIER_MAX: usize = 10;
+/// The cause of a failure, told at the end.
+const CAUSE_CHARS_MAX: usize = 2000;
+
+pub(crate) fn status_name(status: &Status) -> &'static str {
+    match status {
+        Status::Running => "RUNNING",
+        Status::Succeeded { .. } => "SUCCEEDED",
+        Status::Failed { .. } => "FAILED",
+        Status::TimedOut => "TIMED_OUT",
+        Status::Aborted { .. } => "ABORTED",
+    }
+}
+
+/// For programs. The form is described in `docs/run.md` and only ever grows.
+pub(crate) fn document(name: &str, status: &Status, story: &Story) -> Value {
+    let (output, failure) = match status {
+        Status::Succeeded { output } => (Some(output.value().clone()), None),
+        Status::Failed { failure } | Status::Aborted { failure } => (None, Some(failure)),
+        Status::Running | Status::TimedOut => (None, None),
+    };
+    let text = |part: Option<&std::sync::Arc<str>>| part.map(|text| text.to_string());
+    json!({
+        "name": name,
+        "status": status_name(status),
+        "output": output,
+        "error": failure.and_then(|failure| text(failure.error.as_ref())),
+        "cause": failure.and_then(|failure| text(failure.cause.as_ref())),
+        "durationMs": story.elapsed_ms(),
+        "states": story.states(),
+        "retries": story.retries(),
+        "story": story.entries(),
+    })
+}
+
+/// The last words on standard error.
+pub(crate) fn tell_end(status: &Status, story: &mut Story, timeout_seconds: Option<u64>) {
+    let end = End { status, story, timeout_seconds };
+    let lines = if end.story.teller_ref().is_quiet() { end.short() } else { end.full() };
+    let teller = story.teller();
+    teller.clear();
+    for line in lines {
+        teller.line(&line);
+    }
+}
+
+struct End<'s> {
+    status: &'s Status,
+    story: &'s Story,
+    timeout_seconds: Option<u64>,
+}
+
+impl End<'_> {
+    fn teller(&self) -> &Teller {
+        self.story.teller_ref()
+    }
+
+    fn counts(&self) -> String {
+        format!("{}, {}", entered(self.story.states()), retries(self.story.retries()))
+    }
+
+    /// Only what the exit code does not say.
+    fn short(&self) -> Vec<String> {
+        match self.status {
+            Status::Succeeded { .. } | Status::Running => Vec::new(),
+            _ => vec![self.headline()],
+        }
+    }
+
+    fn headline(&self) -> String {
+        let style = self.teller().style;
+        let time = words::duration(self.story.elapsed_ms());
+        match self.status {
+            Status::Running => String::new(),
+            Status::Succeeded { .. } => {
+                format!("{} in {time}, {}", style.good("SUCCEEDED"), self.counts())
+            }
+            Status::Failed { failure } => {
+                let text = problem_text(&self.problem(failure), CAUSE_CHARS_MAX);
+                format!("{} after {time}: {text}", style.bad("FAILED"))
+            }
+            Status::TimedOut => {
+                let limit = self.timeout_seconds.map(|seconds| format!(" ({seconds} s)"));
+                format!(
+                    "{} after {time}: the TimeoutSeconds of the whole execution{} have passed",
+                    style.bad("TIMED OUT"),
+                    limit.unwrap_or_default()
+                )
+            }
+            Status::Aborted { .. } => format!("{} after {time}", style.bad("ABORTED")),
+        }
+    }
+
+    /// The failure, with what was noted where it happened.
+    fn problem(&self, failure: &Failure) -> Problem {
+        let told = self.story.last_entries().iter().rev().find_map(|entry| match &entry.what {
+            What::Failed { problem, .. } if problem.error == failure.name() => Some(problem),
+            _ => None,
+        });
+        told.cloned().unwrap_or_else(|| Problem {
+            error: failure.name().to_owned(),
+            cause: failure.cause.as_deref().map(str::to_owned),
+            note: None,
+        })
+    }
+
+    fn full(&self) -> Vec<String> {
+        let mut lines = vec![String::new(), self.headline()];
+        match self.status {
+            Status::Running | Status::Succeeded { .. } => {}
+            Status::Failed { .. } => {
+                lines.extend(self.end_of_failure());
+                lines.extend(self.earlier());
+                lines.push(format!("  {}", self.counts()));
+            }
+            Status::TimedOut | Status::Aborted { .. } => {
+                lines.extend(self.where_it_was());
+                lines.extend(self.earlier());
+                lines.push(format!("  {}", self.counts()));
+            }
+        }
+        lines
+    }
+
+    fn where_it_was(&self) -> Vec<String> {
+        let moments = self.story.moments();
+        moments.into_iter().map(|moment| format!("  it was at {moment}")).collect()
+    }
+
+    /// Every state that the failure went through, from the inside out.
+    fn end_of_failure(&self) -> Vec<String> {
+        let entries = self.story.last_entries().iter();
+        entries.flat_map(|entry| self.explain(entry)).collect()
+    }
+
+    fn explain(&self, entry: &Entry) -> Vec<String> {
+        let What::Failed { problem, attempts, retriers, catchers, next: None } = &entry.what else {
+            return Vec::new();
+        };
+        let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
+        if entry.kind == "Fail" {
+            return vec![format!("  {name} is a Fail state: it ends the execution by design")];
+        }
+        let tried = match attempts {
+            0 => String::new(),
+            1 => ", tried once".to_owned(),
+            more => format!(", tried {more} times"),
+        };
+        let mut lines = vec![format!("  {name} failed with {}{tried}", quoted(&problem.error))];
+        lines.extend(listed("retrier", retriers));
+        lines.extend(listed("catcher", catchers));
+        if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
+            lines.push("    it has neither Retry nor Catch".to_owned());
+        }
+        if problem.error == everstep_asl::error_name::RUNTIME {
+            lines.push("    nothing can retry or catch States.Runtime".to_owned());
+        }
+        lines
+    }
+
+    /// Failures that were caught: what led to the end.
+    fn earlier(&self) -> Vec<String> {
+        let entries = self.story.entries().iter();
+        let caught: Vec<String> = entries.filter_map(|entry| self.handled(entry)).collect();
+        if caught.is_empty() {
+            return caught;
+        }
+        let left_out = caught.len().saturating_sub(EARLIER_MAX);
+        let more = (left_out > 0).then(|| format!("    … and {left_out} before"));
+        std::iter::once("  on the way here:".to_owned())
+            .chain(more)
+            .chain(caught.into_iter().skip(left_out))
+            .collect()
+    }
+
+    fn handled(&self, entry: &Entry) -> Option<String> {
+        let What::Failed { problem, attempts, catchers, next: Some(next), retriers } = &entry.what
+        else {
+            return None;
+        };
+        let room = self.teller().width.saturating_sub(6 + entry.state.len());
+        let text = problem_text(problem, room);
+        let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
+        let why = why_not_retried(*attempts, retriers);
+        let caught = caught(catchers, next);
+        Some(format!("    {name}  {text}\n      {why}\n      {caught}"))
+    }
+}
+
+fn quoted(error: &str) -> &str {
+    if error.is_empty() { "an error without a name" } else { error }
+}
+
+fn can_handle(kind: &str) -> bool {
+    matches!(kind, "Task" | "Parallel" | "Map")
+}
+
+fn entered(states: usize) -> String {
+    format!("{} entered", count(states, "state"))
+}
+
+fn retries(number: usize) -> String {
+    match number {
+        0 => "no retries".to_owned(),
+        1 => "1 retry".to_owned(),
+        more => format!("{more} retries"),
+    }
+}
+
+/// `tried 4 times: retrier 1 of 1 (States.ALL) is used up`
+fn why_not_retried(attempts: u32, retriers: &[Asked]) -> String {
+    let times =
+        if attempts > 1 { format!("tried {attempts} times") } else { "tried once".to_owned() };
+    let used =
+        retriers.iter().enumerate().find(|(_, asked)| matches!(asked.verdict, Verdict::UsedUp(_)));
+    match used {
+        Some((index, asked)) => {
+            let name = naming("retrier", index, retriers.len(), asked);
+            format!("{times}, {name} {}", verdict(asked.verdict))
+        }
+        None if retriers.is_empty() => format!("{times}, no retriers"),
+        None => format!("{times}, no retrier matches"),
+    }
+}
+
+fn listed(noun: &str, asked: &[Asked]) -> Vec<String> {
+    let line = |(index, one): (usize, &Asked)| {
+        format!("    {} {}", naming(noun, index, asked.len(), one), verdict(one.verdict))
+    };
+    asked.iter().enumerate().map(line).collect()
+}
+
+fn naming(noun: &str, index: usize, of: usize, asked: &Asked) -> String {
+    format!("{noun} {} of {of} ({})", index + 1, asked.error_equals.join(", "))
+}
+
+fn verdict(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::NoMatch => "does not match".to_owned(),
+        Verdict::UsedUp(0) => "matches and forbids retries (MaxAttempts 0)".to_owned(),
+        Verdict::UsedUp(1) => "matches, its 1 retry is used up".to_owned(),
+        Verdict::UsedUp(retries) => format!("matches, its {retries} retries are used up"),
+        Verdict::TookOver => "takes over".to_owned(),
+        Verdict::NotAsked => "is not asked: the first that matches decides".to_owned(),
+    }
+}

@@ -1,0 +1,480 @@
+//! Reads off the events what a user wants to know.
+//!
+//! A fold of its own, beside the interpreter's: it knows where each branch and item is, how often
+//! it was tried and what it is doing at the moment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use everstep_asl::model::{Kind, State};
+use everstep_asl::{Machine, error_name};
+use everstep_interpreter::{Event, Failure, FrameId};
+
+use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
+use super::teller::Teller;
+use super::words;
+
+/// The execution (0), or a child of a distributed Map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RunId(pub(crate) usize);
+
+pub(crate) struct Story {
+    teller: Teller,
+    start_ms: i64,
+    now_ms: i64,
+    frames: BTreeMap<(RunId, FrameId), Frame>,
+    entries: Vec<Entry>,
+    /// Where in the entries those of the last decision begin.
+    last_batch: usize,
+    states: usize,
+    retries: usize,
+}
+
+/// A scope and the state it is in.
+struct Frame {
+    scope: Vec<String>,
+    machine: Arc<Machine>,
+    state: usize,
+    entered_ms: i64,
+    attempts: u32,
+    /// Retries so far in this visit, by retrier.
+    retries: BTreeMap<u32, u32>,
+    max_concurrency: u32,
+    /// How long a task may take and be silent.
+    limits_ms: (Option<i64>, Option<i64>),
+    note: Option<String>,
+    caught: bool,
+    moment: Moment,
+}
+
+/// What a frame is doing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Moment {
+    /// Nothing that takes time, or what its branches and items do.
+    Passing,
+    Running {
+        since_ms: i64,
+    },
+    Waiting {
+        until_ms: i64,
+    },
+    Retrying {
+        due_ms: i64,
+    },
+}
+
+impl Frame {
+    fn new(scope: Vec<String>, machine: Arc<Machine>) -> Self {
+        Self {
+            scope,
+            machine,
+            state: 0,
+            entered_ms: 0,
+            attempts: 0,
+            retries: BTreeMap::new(),
+            max_concurrency: 0,
+            limits_ms: (None, None),
+            note: None,
+            caught: false,
+            moment: Moment::Passing,
+        }
+    }
+
+    fn enter(&mut self, state: u32, at_ms: i64) {
+        let fresh = Self::new(std::mem::take(&mut self.scope), self.machine.clone());
+        *self = Self { state: state as usize, entered_ms: at_ms, ..fresh };
+    }
+
+    fn state(&self) -> &State {
+        &self.machine.states[self.state]
+    }
+
+    /// The scope of a branch or item inside.
+    fn inside(&self, index: usize) -> Vec<String> {
+        let mut scope = self.scope.clone();
+        scope.push(format!("{}[{index}]", self.state().name));
+        scope
+    }
+
+    /// `Ship[2] › Charge: next try in 3.0 s`
+    fn moment(&self, now_ms: i64) -> Option<String> {
+        let doing = match self.moment {
+            Moment::Passing => return None,
+            Moment::Running { since_ms } => {
+                format!("running for {}", words::duration(now_ms - since_ms))
+            }
+            Moment::Waiting { until_ms } => {
+                format!("waiting, {} left", words::duration(until_ms - now_ms))
+            }
+            Moment::Retrying { due_ms } => {
+                format!("next try in {}", words::duration(due_ms - now_ms))
+            }
+        };
+        let name = path(&self.scope, &self.state().name);
+        Some(format!("{name}: {doing}"))
+    }
+}
+
+/// `Ship[2] › Charge`
+pub(super) fn path(scope: &[String], state: &str) -> String {
+    scope.iter().map(|part| format!("{part} › ")).collect::<String>() + state
+}
+
+impl Story {
+    pub(crate) fn new(teller: Teller) -> Self {
+        Self {
+            teller,
+            start_ms: 0,
+            now_ms: 0,
+            frames: BTreeMap::new(),
+            entries: Vec::new(),
+            last_batch: 0,
+            states: 0,
+            retries: 0,
+        }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What happened in the decision that ended the execution.
+    pub(crate) fn last_entries(&self) -> &[Entry] {
+        &self.entries[self.last_batch..]
+    }
+
+    pub(crate) fn states(&self) -> usize {
+        self.states
+    }
+
+    pub(crate) fn retries(&self) -> usize {
+        self.retries
+    }
+
+    pub(crate) fn elapsed_ms(&self) -> i64 {
+        self.now_ms - self.start_ms
+    }
+
+    pub(crate) fn teller(&mut self) -> &mut Teller {
+        &mut self.teller
+    }
+
+    pub(super) fn teller_ref(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// What is under way: tasks that run, states that wait, retries to come.
+    pub(crate) fn moments(&self) -> Vec<String> {
+        self.frames.values().filter_map(|frame| frame.moment(self.now_ms)).collect()
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.teller.is_live()
+    }
+
+    pub(super) fn show_moment(&mut self, now_ms: i64) {
+        self.now_ms = now_ms;
+        let moments = self.moments();
+        self.teller.show(&moments);
+    }
+
+    /// An execution begins, or a child for an item of a distributed Map.
+    pub(super) fn begin(
+        &mut self,
+        run: RunId,
+        machine: Arc<Machine>,
+        parent: Option<(RunId, FrameId, usize)>,
+    ) {
+        let around = parent.and_then(|(run, frame, index)| {
+            self.frames.get(&(run, frame)).map(|around| around.inside(index))
+        });
+        let frame = Frame::new(around.unwrap_or_default(), machine);
+        self.frames.insert((run, FrameId::ROOT), frame);
+    }
+
+    /// Which attempt of its state a task is, from 1.
+    pub(super) fn attempt(&self, run: RunId, frame: FrameId) -> u32 {
+        self.frames.get(&(run, frame)).map_or(1, |frame| frame.attempts)
+    }
+
+    /// How many children a distributed Map may have at a time, if it says.
+    pub(super) fn concurrency(&self, run: RunId, frame: FrameId) -> Option<u32> {
+        self.frames.get(&(run, frame)).map(|frame| frame.max_concurrency).filter(|max| *max > 0)
+    }
+
+    /// A command wrote a line on standard error.
+    pub(super) fn said(&mut self, run: RunId, frame: FrameId, now_ms: i64, line: &str) {
+        self.now_ms = now_ms;
+        self.add(run, frame, now_ms, What::Said { line: line.to_owned() });
+    }
+
+    pub(super) fn observe(&mut self, run: RunId, events: &[Event]) {
+        // An execution that is over decides nothing more.
+        if !events.is_empty() {
+            self.last_batch = self.entries.len();
+        }
+        for event in events {
+            self.take(run, event);
+        }
+    }
+
+    fn add(&mut self, run: RunId, id: FrameId, at_ms: i64, what: What) {
+        self.now_ms = at_ms;
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let state = frame.state();
+        let entry = Entry {
+            at_ms: at_ms - self.start_ms,
+            scope: frame.scope.clone(),
+            state: state.name.to_string(),
+            kind: state.kind.name(),
+            what,
+        };
+        self.teller.tell(&entry);
+        self.entries.push(entry);
+    }
+
+    fn change(&mut self, run: RunId, id: FrameId, change: impl FnOnce(&mut Frame)) {
+        if let Some(frame) = self.frames.get_mut(&(run, id)) {
+            change(frame);
+        }
+    }
+
+    fn take(&mut self, run: RunId, event: &Event) {
+        match event {
+            Event::ExecutionStarted { at_ms, .. } => {
+                if run == RunId(0) {
+                    (self.start_ms, self.now_ms) = (*at_ms, *at_ms);
+                }
+            }
+            Event::StateEntered { frame, at_ms, state, .. } => {
+                self.states += 1;
+                self.now_ms = *at_ms;
+                self.change(run, *frame, |frame| frame.enter(*state, *at_ms));
+            }
+            Event::StateExited { frame, at_ms, next, .. } => {
+                self.exited(run, *frame, *at_ms, *next);
+            }
+            Event::TaskScheduled { attempt, at_ms, deadline_ms, heartbeat_seconds, .. } => {
+                let heartbeat_ms =
+                    heartbeat_seconds.and_then(|seconds| i64::try_from(seconds * 1000).ok());
+                self.change(run, attempt.frame, |frame| {
+                    frame.attempts += 1;
+                    frame.note = None;
+                    frame.limits_ms = (deadline_ms.map(|due| due - at_ms), heartbeat_ms);
+                    frame.moment = Moment::Running { since_ms: *at_ms };
+                });
+            }
+            Event::TaskSucceeded { attempt, .. } | Event::TaskFailed { attempt, .. } => {
+                self.change(run, attempt.frame, |frame| frame.moment = Moment::Passing);
+            }
+            Event::TaskTimedOut { attempt, heartbeat, .. } => {
+                self.change(run, attempt.frame, |frame| frame.time_out(*heartbeat));
+            }
+            Event::RetryScheduled { frame, at_ms, retrier, due_ms, failure } => {
+                self.retries += 1;
+                self.retried(run, *frame, *at_ms, (*retrier, *due_ms), failure);
+            }
+            Event::StateFailed { frame, at_ms, failure, retrier, catcher } => {
+                self.failed(run, *frame, *at_ms, failure, (*retrier, *catcher));
+            }
+            Event::WaitStarted { frame, at_ms, until_ms } => {
+                let until_ms = *until_ms;
+                self.change(run, *frame, |frame| frame.moment = Moment::Waiting { until_ms });
+                self.add(run, *frame, *at_ms, What::Waiting { duration_ms: until_ms - at_ms });
+            }
+            Event::ParallelStarted { frame, at_ms, first, branches, .. } => {
+                self.change(run, *frame, |frame| frame.attempts += 1);
+                self.add(run, *frame, *at_ms, What::BranchesStarted { branches: *branches });
+                self.branch(run, *frame, *first);
+            }
+            Event::MapStarted { frame, at_ms, items, max_concurrency, distributed } => {
+                self.change(run, *frame, |frame| {
+                    frame.attempts += 1;
+                    frame.max_concurrency = *max_concurrency;
+                });
+                let items = items.as_array().map_or(0, Vec::len);
+                let what = What::ItemsStarted { items, distributed: *distributed };
+                self.add(run, *frame, *at_ms, what);
+            }
+            Event::IterationStarted { frame, index, child, .. } => {
+                self.iterate(run, *frame, *index, *child);
+            }
+            Event::StateAborted { frame, at_ms, .. } => self.aborted(run, *frame, *at_ms),
+            Event::ExecutionSucceeded { at_ms, .. }
+            | Event::ExecutionFailed { at_ms, .. }
+            | Event::ExecutionTimedOut { at_ms }
+            | Event::ExecutionAborted { at_ms, .. } => {
+                self.now_ms = *at_ms;
+                // Where the whole execution was is told at its end.
+                if run != RunId(0) {
+                    self.frames.retain(|(of, _), _| *of != run);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn exited(&mut self, run: RunId, id: FrameId, at_ms: i64, next: Option<u32>) {
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
+        frame.moment = Moment::Passing;
+        if frame.caught {
+            return;
+        }
+        let next = next.and_then(|next| frame.machine.states.get(next as usize));
+        let what = What::Succeeded {
+            duration_ms: at_ms - frame.entered_ms,
+            attempts: frame.attempts,
+            next: next.map(|state| state.name.to_string()),
+        };
+        self.add(run, id, at_ms, what);
+    }
+
+    fn retried(
+        &mut self,
+        run: RunId,
+        id: FrameId,
+        at_ms: i64,
+        (index, due_ms): (u32, i64),
+        failure: &Failure,
+    ) {
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
+        let retry = frame.retries.entry(index).or_default();
+        *retry += 1;
+        let retry = *retry;
+        frame.moment = Moment::Retrying { due_ms };
+        let retriers = frame.state().retry();
+        let Some(retrier) = retriers.get(index as usize) else { return };
+        let what = What::Retried {
+            problem: frame.problem(failure),
+            attempt: frame.attempts,
+            retrier: Retrier {
+                number: index as usize + 1,
+                of: retriers.len(),
+                matched: matched(&retrier.error_equals, failure),
+                retry,
+                max_attempts: retrier.max_attempts,
+                delay_ms: due_ms - at_ms,
+            },
+            otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure)),
+        };
+        self.add(run, id, at_ms, what);
+    }
+
+    fn failed(
+        &mut self,
+        run: RunId,
+        id: FrameId,
+        at_ms: i64,
+        failure: &Failure,
+        (retrier, catcher): (Option<u32>, Option<u32>),
+    ) {
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
+        frame.moment = Moment::Passing;
+        frame.caught = catcher.is_some();
+        let state = frame.state();
+        let (retriers, catchers) = (state.retry(), state.catch());
+        let used_up = |index: usize| Verdict::UsedUp(retriers[index].max_attempts);
+        let errors = retriers.iter().map(|retrier| &retrier.error_equals);
+        let what = What::Failed {
+            problem: frame.problem(failure),
+            attempts: frame.attempts,
+            retriers: asked(errors, retrier, used_up),
+            catchers: asked(catchers.iter().map(|catcher| &catcher.error_equals), catcher, |_| {
+                Verdict::TookOver
+            }),
+            next: catcher
+                .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
+        };
+        self.add(run, id, at_ms, what);
+    }
+
+    fn branch(&mut self, run: RunId, id: FrameId, first: FrameId) {
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let Kind::Parallel(parallel) = &frame.state().kind else { return };
+        let branches: Vec<Frame> = parallel
+            .branches
+            .iter()
+            .enumerate()
+            .map(|(index, machine)| Frame::new(frame.inside(index), machine.clone()))
+            .collect();
+        let ids = (first.0..).map(|id| (run, FrameId(id)));
+        self.frames.extend(ids.zip(branches));
+    }
+
+    fn iterate(&mut self, run: RunId, id: FrameId, index: u32, child: FrameId) {
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let Kind::Map(map) = &frame.state().kind else { return };
+        let iteration = Frame::new(frame.inside(index as usize), map.processor.clone());
+        self.frames.insert((run, child), iteration);
+    }
+
+    fn aborted(&mut self, run: RunId, id: FrameId, at_ms: i64) {
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
+        if frame.moment == Moment::Passing {
+            return;
+        }
+        frame.moment = Moment::Passing;
+        self.add(run, id, at_ms, What::Aborted);
+    }
+}
+
+impl Frame {
+    fn time_out(&mut self, heartbeat: bool) {
+        self.moment = Moment::Passing;
+        let (timeout, silence) = self.limits_ms;
+        self.note = if heartbeat {
+            silence.map(|ms| format!("no sign of life for {}", words::span(ms)))
+        } else {
+            timeout.map(|ms| format!("no result within {}", words::span(ms)))
+        };
+    }
+
+    /// What happens if the state fails this way for good.
+    fn otherwise(&self, failure: &Failure) -> Otherwise {
+        let catchers = self.state().catch();
+        let matches = |pattern: &String| error_name::matches(pattern, failure.name());
+        let found = catchers.iter().position(|catcher| catcher.error_equals.iter().any(matches));
+        match found {
+            Some(index) => Otherwise::Caught {
+                number: index + 1,
+                of: catchers.len(),
+                error_equals: catchers[index].error_equals.clone(),
+                next: catchers[index].next.name.to_string(),
+            },
+            None => Otherwise::Fails { what: self.scope.last().cloned() },
+        }
+    }
+
+    fn problem(&self, failure: &Failure) -> Problem {
+        Problem {
+            error: failure.name().to_owned(),
+            cause: failure.cause.as_deref().map(str::to_owned),
+            note: self.note.clone(),
+        }
+    }
+}
+
+/// The pattern that matches; all of them where it matched by another name.
+fn matched(patterns: &[String], failure: &Failure) -> String {
+    let found = patterns.iter().find(|pattern| error_name::matches(pattern, failure.name()));
+    found.cloned().unwrap_or_else(|| patterns.join(", "))
+}
+
+fn asked<'e>(
+    errors: impl Iterator<Item = &'e Vec<String>>,
+    matched: Option<u32>,
+    verdict: impl Fn(usize) -> Verdict,
+) -> Vec<Asked> {
+    let matched = matched.map(|index| index as usize);
+    errors
+        .enumerate()
+        .map(|(index, errors)| Asked {
+            error_equals: errors.clone(),
+            verdict: match matched {
+                Some(found) if found == index => verdict(index),
+                Some(found) if found < index => Verdict::NotAsked,
+                _ => Verdict::NoMatch,
+            },
+        })
+        .collect()
+}

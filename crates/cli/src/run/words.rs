@@ -1,0 +1,94 @@
+//! Words for durations and errors.
+
+use everstep_interpreter::Failure;
+use serde_json::Value;
+
+/// `0.2 s`, `59.9 s`, `2 min 5 s`, `3 h 2 min`, `2 d 4 h`
+pub(super) fn duration(ms: i64) -> String {
+    let ms = ms.max(0);
+    let seconds = (ms + 500) / 1000;
+    match seconds {
+        _ if ms < 59_950 => format!("{}.{} s", (ms + 50) / 1000, (ms + 50) % 1000 / 100),
+        ..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// A length that was set: `3 s` and not `3.0 s`.
+pub(super) fn span(ms: i64) -> String {
+    if ms < 60_000 && ms % 1000 == 0 { format!("{} s", ms / 1000) } else { duration(ms) }
+}
+
+/// A length that was measured, however short.
+pub(super) fn measured(ms: i64) -> String {
+    if ms < 1000 { format!("{} ms", ms.max(0)) } else { duration(ms) }
+}
+
+/// How an error is called where it is told of.
+pub(super) fn name(failure: &Failure) -> String {
+    match failure.name() {
+        "" => "an error without a name".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// What a cause says: of the JSON text that a Lambda function leaves, its message.
+pub(super) fn cause(failure: &Failure) -> Option<String> {
+    let cause = failure.cause.as_deref()?;
+    let message = serde_json::from_str::<Value>(cause)
+        .ok()
+        .and_then(|value| Some(value.get("errorMessage")?.as_str()?.to_owned()));
+    let text = message.unwrap_or_else(|| cause.to_owned());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// At most so many characters, the last one a sign that there is more.
+pub(super) fn shorten(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (ms, expected) in [
+            (0, "0.0 s"),
+            (49, "0.0 s"),
+            (50, "0.1 s"),
+            (4_500, "4.5 s"),
+            (59_949, "59.9 s"),
+            (59_950, "1 min 0 s"),
+            (125_000, "2 min 5 s"),
+            (3_599_600, "1 h 0 min"),
+            (187_200_000, "2 d 4 h"),
+        ] {
+            assert_eq!(duration(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn causes() {
+        for (text, expected) in [
+            (r#"{"errorMessage": "no\n  funds", "errorType": "X"}"#, Some("no funds")),
+            (r#"{"message": 1}"#, Some(r#"{"message": 1}"#)),
+            ("plain", Some("plain")),
+            (" ", None),
+        ] {
+            assert_eq!(cause(&Failure::new("X", text)).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_shortened() {
+        assert_eq!(shorten("näher", 5), "näher");
+        assert_eq!(shorten("näher dran", 7), "näher…");
+    }
+}
