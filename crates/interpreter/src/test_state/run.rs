@@ -367,7 +367,7 @@ impl Bench<'_> {
         let dialect = self.request.dialect;
         let mut details = ErrorDetails::default();
         let mut status = TestStatus::Failed;
-        if let Some((index, retrier)) = trouble.matching_retrier(state, dialect) {
+        if let Some((index, retrier)) = trouble.retrier(state, dialect) {
             details.retry_index = Some(index);
             let so_far = u64::from(self.request.configuration.retrier_retry_count);
             if so_far < retrier.max_attempts {
