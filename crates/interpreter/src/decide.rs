@@ -160,9 +160,7 @@ impl Decider<'_> {
     fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
         let at_ms = self.now_ms;
         self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-        let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
-        let trouble = Trouble { oversized_result, blank: Value::Null, ..Trouble::new(failure) };
-        self.fail(attempt.frame, trouble);
+        self.fail(attempt.frame, Trouble::of_task(failure));
     }
 
     fn redrive(&mut self) {

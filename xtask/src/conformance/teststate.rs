@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use everstep_interpreter::test_state::{
-    Configuration, FieldValidation, Level, Mock, MockError, Request, RequestError, Tested,
+    Code, Configuration, FieldValidation, Level, Mock, MockError, Request, RequestError, Tested,
     test_state,
 };
 use everstep_interpreter::{Dialect, Identity, Payload};
@@ -62,12 +62,13 @@ fn refusal(expected: &Value, found: &RequestError) -> Result<(), String> {
     };
     let (code, message) = (code.unwrap_or_default(), message.unwrap_or_default());
     // Refused by the client before it was sent: it is enough that it would be refused here too.
-    if code == "ParamValidationError" {
+    if code == "ParamValidationError" && found.code == Code::ValidationException {
         return Ok(());
     }
-    // An exception is told as `An error occurred (Code) when calling …: message`.
+    // An exception is told as `An error occurred (Code) when calling the TestState operation: …`.
+    let told = expected["exception_value"].is_string();
     let message = match message.split_once(" operation: ") {
-        Some((_, message)) if message_is_wrapped(expected) => message,
+        Some((_, message)) if told => message,
         _ => message,
     };
     let (expected, found) =
@@ -76,10 +77,6 @@ fn refusal(expected: &Value, found: &RequestError) -> Result<(), String> {
         return Ok(());
     }
     Err(Difference::new(expected, found).below("error").to_string())
-}
-
-fn message_is_wrapped(expected: &Value) -> bool {
-    expected["exception_value"].is_string()
 }
 
 /// The recorder decoded what begins like an object and left the rest as text.

@@ -43,9 +43,7 @@ fn check(request: &Request, expected: Value) {
 }
 
 fn decoded(mut response: Value) -> Value {
-    for name in ["output"] {
-        decode(&mut response, name);
-    }
+    decode(&mut response, "output");
     let data = response["inspectionData"].as_object().cloned().unwrap_or_default();
     for name in data.keys() {
         decode(&mut response["inspectionData"], name);
