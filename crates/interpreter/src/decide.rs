@@ -177,10 +177,7 @@ impl Decider<'_> {
         let at_ms = self.now_ms;
         let failure = self.dialect().unnamed_task_failure(failure);
         self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-        let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
-        let blank = self.dialect().missing_text_of_task();
-        let trouble = Trouble { oversized_result, blank, ..Trouble::new(failure) };
-        self.fail(attempt.frame, trouble);
+        self.fail(attempt.frame, Trouble::of_task(failure, self.dialect()));
     }
 
     fn redrive(&mut self) {

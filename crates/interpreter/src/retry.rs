@@ -26,6 +26,12 @@ impl Trouble {
         Self { failure, alias: None, fatal: false, oversized_result: false, blank: json!("") }
     }
 
+    /// What a task said of itself.
+    pub(crate) fn of_task(failure: Failure, dialect: Dialect) -> Self {
+        let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
+        Self { oversized_result, blank: dialect.missing_text_of_task(), ..Self::new(failure) }
+    }
+
     fn matched_by(&self, patterns: &[String], dialect: Dialect, state: &State) -> bool {
         let own_name = matches!(state.kind, Kind::Parallel(_)) && dialect.matches_branch_failed();
         patterns.iter().any(|pattern| {

@@ -8,6 +8,7 @@ mod execution;
 mod lies;
 mod placeholders;
 mod self_check;
+mod teststate;
 mod truths;
 mod validation;
 mod values;
@@ -90,8 +91,11 @@ pub(crate) fn run(directory: &Path, only: Option<&str>, verbose: bool) -> Result
 
 type Check = fn(&Value) -> Outcome;
 
-const KINDS: &[(&str, Check)] =
-    &[("execution", execution::check), ("validation", validation::check)];
+const KINDS: &[(&str, Check)] = &[
+    ("execution", execution::check),
+    ("validation", validation::check),
+    ("teststate", teststate::check),
+];
 
 fn summary(categories: &BTreeMap<String, Counts>, known: usize) -> ExitCode {
     let mut total = Counts::default();
