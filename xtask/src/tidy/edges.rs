@@ -7,7 +7,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-expr", &[]),
     ("everstep-asl", &["everstep-expr"]),
     ("everstep-history", &[]),
-    ("everstep-interpreter", &["everstep-asl", "everstep-expr", "everstep-history"]),
+    ("everstep-shapes", &[]),
+    (
+        "everstep-interpreter",
+        &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],
+    ),
     ("everstep-graph", &["everstep-asl", "everstep-expr"]),
     (
         "everstep-cli",
