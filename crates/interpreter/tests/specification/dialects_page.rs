@@ -33,6 +33,10 @@ fn no_other_file_tells_the_dialects_apart() {
                 folders.push(path);
                 continue;
             }
+            // Tests choose a dialect; that is not asking for it.
+            if path.ends_with("tests.rs") {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).expect("a source file");
             files += 1;
             let asks = text.contains("Dialect::Spec") || text.contains("Dialect::Aws");
