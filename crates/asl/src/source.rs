@@ -73,7 +73,11 @@ fn characters(bytes: &[u8]) -> usize {
 
 impl Source {
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        let text = text.into();
+        let mut text: String = text.into();
+        // Editors leave a byte order mark; RFC 8259 lets readers ignore it.
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut before = 0;
@@ -117,6 +121,11 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_text() {
+        assert_eq!(Source::new("x.json", "\u{feff}{}").text(), "{}");
+    }
 
     #[test]
     fn columns_count_characters() {
