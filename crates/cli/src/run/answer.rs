@@ -143,7 +143,7 @@ impl Answers {
         };
         let others = match without.len() {
             0 | 1 => String::new(),
-            _ => format!("; states without an answer: {}", choices(without.into_iter())),
+            _ => format!("\nhint: states without an answer: {}", choices(without.into_iter())),
         };
         anyhow::anyhow!(
             "nothing answers the task of state `{state}`: {advice}, or a command with \

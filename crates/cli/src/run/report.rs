@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::entry::{Asked, Entry, Problem, Verdict, What};
 use super::story::{Story, path};
-use super::teller::{Teller, caught, problem_text};
+use super::teller::{Teller, problem_text};
 use super::words;
 use crate::output::count;
 
@@ -99,7 +99,7 @@ impl End<'_> {
                     limit.unwrap_or_default()
                 )
             }
-            Status::Aborted { .. } => format!("{} after {time}", style.bad("ABORTED")),
+            Status::Aborted { .. } => format!("{} after {time} by Ctrl-C", style.bad("ABORTED")),
         }
     }
 
@@ -153,14 +153,13 @@ impl End<'_> {
         if entry.kind == "Fail" {
             return vec![format!("  {name} is a Fail state: it ends the execution by design")];
         }
-        let tried = match attempts {
-            0 => String::new(),
-            1 => ", tried once".to_owned(),
-            more => format!(", tried {more} times"),
-        };
-        let mut lines = vec![format!("  {name} failed with {}{tried}", quoted(&problem.error))];
-        lines.extend(listed("retrier", retriers));
-        lines.extend(listed("catcher", catchers));
+        let error = quoted(&problem.error);
+        let mut lines = vec![match attempts {
+            0 => format!("  {name} failed with {error}"),
+            attempts => format!("  {name} failed with {error}, {}", tried(*attempts)),
+        }];
+        let handlers = asked("retrier", retriers).chain(asked("catcher", catchers));
+        lines.extend(handlers.map(|line| format!("    {line}")));
         if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
             lines.push("    it has neither Retry nor Catch".to_owned());
         }
@@ -190,12 +189,20 @@ impl End<'_> {
         else {
             return None;
         };
-        let room = self.teller().width.saturating_sub(6 + entry.state.len());
+        let name = path(&entry.scope, &entry.state);
+        let room = self.teller().width.saturating_sub(6 + name.chars().count());
         let text = problem_text(problem, room);
-        let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
-        let why = why_not_retried(*attempts, retriers);
-        let caught = caught(catchers, next);
-        Some(format!("    {name}  {text}\n      {why}\n      {caught}"))
+        let mut lines = vec![format!("    {}  {text}", self.teller().style.strong(&name))];
+        lines.push(format!("      {}", tried(*attempts)));
+        let asked = |noun, all| asked(noun, all).map(|line| format!("      {line}"));
+        lines.extend(asked("retrier", retriers));
+        lines.extend(asked("catcher", catchers).map(
+            |line| match line.strip_suffix("takes over") {
+                Some(_) => format!("{line} → {next}"),
+                None => line,
+            },
+        ));
+        Some(lines.join("\n"))
     }
 }
 
@@ -219,31 +226,21 @@ fn retries(number: usize) -> String {
     }
 }
 
-/// `tried 4 times: retrier 1 of 1 (States.ALL) is used up`
-fn why_not_retried(attempts: u32, retriers: &[Asked]) -> String {
-    let times =
-        if attempts > 1 { format!("tried {attempts} times") } else { "tried once".to_owned() };
-    let used =
-        retriers.iter().enumerate().find(|(_, asked)| matches!(asked.verdict, Verdict::UsedUp(_)));
-    match used {
-        Some((index, asked)) => {
-            let name = naming("retrier", index, retriers.len(), asked);
-            format!("{times}, {name} {}", verdict(asked.verdict))
-        }
-        None if retriers.is_empty() => format!("{times}, no retriers"),
-        None => format!("{times}, no retrier matches"),
+fn tried(attempts: u32) -> String {
+    match attempts {
+        0 => "not tried: it could not start".to_owned(),
+        1 => "tried once".to_owned(),
+        more => format!("tried {more} times"),
     }
 }
 
-fn listed(noun: &str, asked: &[Asked]) -> Vec<String> {
-    let line = |(index, one): (usize, &Asked)| {
-        format!("    {} {}", naming(noun, index, asked.len(), one), verdict(one.verdict))
-    };
-    asked.iter().enumerate().map(line).collect()
-}
-
-fn naming(noun: &str, index: usize, of: usize, asked: &Asked) -> String {
-    format!("{noun} {} of {of} ({})", index + 1, asked.error_equals.join(", "))
+/// `retrier 1 of 2 (States.Timeout) does not match`
+fn asked(noun: &str, asked: &[Asked]) -> impl Iterator<Item = String> {
+    asked.iter().enumerate().map(move |(index, one)| {
+        let (number, of) = (index + 1, asked.len());
+        let errors = one.error_equals.join(", ");
+        format!("{noun} {number} of {of} ({errors}) {}", verdict(one.verdict))
+    })
 }
 
 fn verdict(verdict: Verdict) -> String {

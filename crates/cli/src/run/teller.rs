@@ -218,7 +218,7 @@ fn in_vain(otherwise: &Otherwise) -> String {
     }
 }
 
-pub(super) fn caught(catchers: &[Asked], next: &str) -> String {
+fn caught(catchers: &[Asked], next: &str) -> String {
     let taken = |asked: &Asked| asked.verdict == Verdict::TookOver;
     let index = catchers.iter().position(taken).unwrap_or(0);
     let errors = catchers.get(index).map(|asked| asked.error_equals.join(", "));
