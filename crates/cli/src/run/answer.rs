@@ -211,7 +211,7 @@ pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(wrapped(value, form)),
         Err(error) => {
-            let cause = format!("its output is not JSON: {error}");
+            let cause = format!("the output of the command is not JSON: {error}");
             Err(Failure::new(unknown(form), cause))
         }
     }
@@ -232,8 +232,8 @@ fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
         return Failure::new(name, text);
     }
     let end = match outcome.status.code() {
-        Some(code) => format!("it ended with exit code {code}"),
-        None => format!("it was ended by a signal ({})", outcome.status),
+        Some(code) => format!("the command ended with exit code {code}"),
+        None => format!("the command was ended by a signal ({})", outcome.status),
     };
     let cause = match &outcome.last_words {
         Some(words) => format!("{end}: {words}"),

@@ -169,10 +169,14 @@ impl End<'_> {
         lines
     }
 
-    /// Failures that were caught: what led to the end.
+    /// Failures that were caught or tolerated: what led to the end.
     fn earlier(&self) -> Vec<String> {
-        let entries = self.story.entries().iter();
-        let caught: Vec<String> = entries.filter_map(|entry| self.handled(entry)).collect();
+        let (last, entries) = (self.story.last_entries(), self.story.entries());
+        let before = entries[..entries.len() - last.len()].iter();
+        // A failure may be caught and another one end the execution in the same decision.
+        let caught = last.iter().filter(|entry| is_caught(entry));
+        let caught: Vec<String> =
+            before.chain(caught).filter_map(|entry| self.handled(entry)).collect();
         if caught.is_empty() {
             return caught;
         }
@@ -185,8 +189,7 @@ impl End<'_> {
     }
 
     fn handled(&self, entry: &Entry) -> Option<String> {
-        let What::Failed { problem, attempts, catchers, next: Some(next), retriers } = &entry.what
-        else {
+        let What::Failed { problem, attempts, catchers, next, retriers } = &entry.what else {
             return None;
         };
         let name = path(&entry.scope, &entry.state);
@@ -194,16 +197,23 @@ impl End<'_> {
         let text = problem_text(problem, room);
         let mut lines = vec![format!("    {}  {text}", self.teller().style.strong(&name))];
         lines.push(format!("      {}", tried(*attempts)));
-        let asked = |noun, all| asked(noun, all).map(|line| format!("      {line}"));
-        lines.extend(asked("retrier", retriers));
-        lines.extend(asked("catcher", catchers).map(
-            |line| match line.strip_suffix("takes over") {
-                Some(_) => format!("{line} → {next}"),
-                None => line,
-            },
-        ));
+        lines.extend(indented("retrier", retriers));
+        lines.extend(indented("catcher", catchers));
+        if let (Some(next), Some(last)) = (next, lines.last_mut()) {
+            *last += &format!(" → {next}");
+        }
         Some(lines.join("\n"))
     }
+}
+
+/// Those that were asked.
+fn indented(noun: &str, all: &[Asked]) -> Vec<String> {
+    let number = all.iter().take_while(|one| one.verdict != Verdict::NotAsked).count();
+    asked(noun, all).take(number).map(|line| format!("      {line}")).collect()
+}
+
+fn is_caught(entry: &Entry) -> bool {
+    matches!(entry.what, What::Failed { next: Some(_), .. })
 }
 
 fn quoted(error: &str) -> &str {
