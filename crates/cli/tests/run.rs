@@ -4,6 +4,7 @@
 //! they write, within a deadline.
 
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -246,6 +247,7 @@ fn commands_answer() {
     call("run-function-crashes", "echo about to die >&2; exit 7", "{}");
     call("run-function-killed", "kill -9 $$", "{}");
     call("run-function-not-json", "echo hello", "{}");
+    call("run-function-floods", "yes | head -c 9000000", "{}");
     call("run-function-missing", "no-such-command-of-anybody 2>/dev/null", "{}");
     call(
         "run-function-environment",

@@ -7,7 +7,7 @@ use everstep_asl::model::{Kind, Pattern, Resource};
 use everstep_interpreter::Failure;
 use serde_json::{Value, json};
 
-use super::function::Outcome;
+use super::function::{OUTPUT_BYTES_MAX, Outcome};
 use super::mock::{Mocks, Response};
 use crate::commands::nearest;
 use crate::explain::each;
@@ -200,6 +200,10 @@ fn form(resource: &Resource) -> Form {
 
 /// What a command that has ended means to its task.
 pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
+    if outcome.output.len() >= OUTPUT_BYTES_MAX {
+        let cause = "the command wrote 8 MiB or more; a result has at most 256 KiB";
+        return Err(Failure::new(error_name::DATA_LIMIT_EXCEEDED, cause));
+    }
     let text = String::from_utf8_lossy(&outcome.output);
     let text = text.trim();
     if !outcome.status.success() {

@@ -149,8 +149,7 @@ impl Teller {
                 vec![head(&style.faint("┬"), style.faint(&rest))]
             }
             What::Aborted => {
-                let rest = "  stopped: what it is part of has failed";
-                vec![head(&style.warning("■"), style.faint(rest))]
+                vec![head(&style.warning("■"), style.faint("  stopped"))]
             }
             What::Said { line } => {
                 let text = format!("{}: {line}", path(&entry.scope, &entry.state));

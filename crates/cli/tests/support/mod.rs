@@ -1,6 +1,11 @@
 //! Runs the command and compares what it does with `testdata/cli`.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "for tests, each of which uses some of it"
+)]
 
 use std::fs;
 use std::io::Write as _;
