@@ -5,55 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod support;
+
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn run(arguments: &str, input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_everstep"))
-        .args(arguments.split_whitespace())
-        .current_dir(root())
-        .env_remove("NO_COLOR")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A command that refuses its arguments does not read.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-/// Runs `everstep` with these arguments in the root of the repository.
-fn check(name: &str, arguments: &str) {
-    check_input(name, arguments, "");
-}
-
-fn check_input(name: &str, arguments: &str, input: &str) {
-    let output = run(arguments, input);
-    let seen = format!(
-        "$ everstep {arguments}\n==== exit code {}\n==== stdout\n{}==== stderr\n{}",
-        output.status.code().unwrap(),
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    let file = root().join("testdata/cli").join(format!("{name}.txt"));
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&file, seen).unwrap();
-        return;
-    }
-    let expected = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        expected == seen,
-        "{} is not what was seen (UPDATE_EXPECT=1 rewrites it):\n{seen}",
-        file.display()
-    );
-}
+use support::{check, check_input, root, run};
 
 const DEFINITIONS: &str = "testdata/cli/definitions";
 
@@ -64,6 +20,7 @@ fn help() {
     check("help-explain", "explain --help");
     check("help-graph", "graph --help");
     check("help-rules", "rules --help");
+    check("help-run", "run --help");
     check("version", "--version");
     check("no-command", "");
 }

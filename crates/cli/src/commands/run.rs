@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Sender};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
-use everstep_asl::{Machine, Source};
+use everstep_asl::{Format, Machine, Source, document};
 use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, Status};
 use serde_json::Value;
 
@@ -90,9 +90,11 @@ Examples:
   everstep run order.asl.json --mock mocks.json --test-case rate-limit --skip-waits --seed 1
   everstep run order.asl.json --mock mocks.json --test-case happy --history | jq '.events[].type'
 
-The output goes to standard output, the story to standard error. A function's NAME is that of a
-Lambda function, an activity or a state, or `*` for all others; it fails if its exit code is not 0, with the error named by
-{\"errorType\": ..., \"errorMessage\": ...} on its standard output.
+The output goes to standard output, the story to standard error.
+
+A function's NAME is that of a Lambda function, an activity or a state; `*` stands for all others.
+A command fails if its exit code is not 0; {\"errorType\": \"...\", \"errorMessage\": \"...\"} on
+its standard output names the error.
 
 Exit codes:
   0    the execution succeeded
@@ -111,10 +113,10 @@ fn moment(text: &str) -> Result<i64, String> {
 
 impl Run {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let input = self.input()?;
         let Ok((source, machine)) = definition::load(&self.file)? else {
             return Ok(Exit::Unusable);
         };
-        let input = self.input()?;
         let own_name = own_name(&source);
         let answers = self.answers(&machine, own_name)?;
         answers.check(&machine)?;
@@ -158,8 +160,10 @@ impl Run {
             }
             text => ("--input".to_owned(), text.to_owned()),
         };
-        let value: Value = serde_json::from_str(&text).map_err(|error| not_json(&name, &error))?;
-        Ok(Payload::new(value))
+        match serde_json::from_str::<Value>(&text) {
+            Ok(value) => Ok(Payload::new(value)),
+            Err(error) => Err(not_json(&Source::new(name, text), &error)),
+        }
     }
 
     fn answers(&self, machine: &Machine, own_name: &str) -> anyhow::Result<Answers> {
@@ -217,12 +221,20 @@ fn own_name(source: &Source) -> &str {
     if stem.is_empty() || stem.starts_with('<') { "machine" } else { stem }
 }
 
-fn not_json(name: &str, error: &serde_json::Error) -> anyhow::Error {
-    // Its text ends with the place, which comes first here.
-    let text = error.to_string();
-    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    let (line, column) = (error.line(), error.column());
-    anyhow!("{name} is not JSON: line {line}, column {column}: {message}")
+/// The reader of definitions has the better words; what it is more lenient about, JSON's own says.
+fn not_json(source: &Source, error: &serde_json::Error) -> anyhow::Error {
+    let (line, column, message) = match document::read(source.text(), Format::Json) {
+        Err(found) => {
+            let position = source.position(found.span.start);
+            (position.line, position.column, found.message)
+        }
+        Ok(_) => {
+            let text = error.to_string();
+            let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+            (error.line(), error.column(), message)
+        }
+    };
+    anyhow!("{} is not JSON: line {line}, column {column}: {message}", source.name())
 }
 
 /// The first Ctrl-C aborts the execution; the second ends the process at once.

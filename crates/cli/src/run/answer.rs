@@ -7,7 +7,7 @@ use everstep_asl::model::{Kind, Pattern, Resource};
 use everstep_interpreter::Failure;
 use serde_json::{Value, json};
 
-use super::function::Outcome;
+use super::function::{OUTPUT_BYTES_MAX, Outcome};
 use super::mock::{Mocks, Response};
 use crate::commands::nearest;
 use crate::explain::each;
@@ -143,7 +143,7 @@ impl Answers {
         };
         let others = match without.len() {
             0 | 1 => String::new(),
-            _ => format!("; states without an answer: {}", choices(without.into_iter())),
+            _ => format!("\nhint: states without an answer: {}", choices(without.into_iter())),
         };
         anyhow::anyhow!(
             "nothing answers the task of state `{state}`: {advice}, or a command with \
@@ -200,6 +200,10 @@ fn form(resource: &Resource) -> Form {
 
 /// What a command that has ended means to its task.
 pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
+    if outcome.output.len() >= OUTPUT_BYTES_MAX {
+        let cause = "the command wrote 8 MiB or more; a result has at most 256 KiB";
+        return Err(Failure::new(error_name::DATA_LIMIT_EXCEEDED, cause));
+    }
     let text = String::from_utf8_lossy(&outcome.output);
     let text = text.trim();
     if !outcome.status.success() {
@@ -211,7 +215,7 @@ pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(wrapped(value, form)),
         Err(error) => {
-            let cause = format!("its output is not JSON: {error}");
+            let cause = format!("the output of the command is not JSON: {error}");
             Err(Failure::new(unknown(form), cause))
         }
     }
@@ -232,8 +236,8 @@ fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
         return Failure::new(name, text);
     }
     let end = match outcome.status.code() {
-        Some(code) => format!("it ended with exit code {code}"),
-        None => format!("it was ended by a signal ({})", outcome.status),
+        Some(code) => format!("the command ended with exit code {code}"),
+        None => format!("the command was ended by a signal ({})", outcome.status),
     };
     let cause = match &outcome.last_words {
         Some(words) => format!("{end}: {words}"),

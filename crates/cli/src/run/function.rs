@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// More than a payload may ever have; what comes after is read and dropped.
-const OUTPUT_BYTES_MAX: usize = 8 << 20;
+pub(super) const OUTPUT_BYTES_MAX: usize = 8 << 20;
 /// A line on standard error is passed on in pieces of this size.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// How long the streams of a command that has ended may stay open, held by what it left behind.

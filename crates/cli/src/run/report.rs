@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::entry::{Asked, Entry, Problem, Verdict, What};
 use super::story::{Story, path};
-use super::teller::{Teller, caught, problem_text};
+use super::teller::{Teller, problem_text};
 use super::words;
 use crate::output::count;
 
@@ -99,7 +99,7 @@ impl End<'_> {
                     limit.unwrap_or_default()
                 )
             }
-            Status::Aborted { .. } => format!("{} after {time}", style.bad("ABORTED")),
+            Status::Aborted { .. } => format!("{} after {time} by Ctrl-C", style.bad("ABORTED")),
         }
     }
 
@@ -153,14 +153,13 @@ impl End<'_> {
         if entry.kind == "Fail" {
             return vec![format!("  {name} is a Fail state: it ends the execution by design")];
         }
-        let tried = match attempts {
-            0 => String::new(),
-            1 => ", tried once".to_owned(),
-            more => format!(", tried {more} times"),
-        };
-        let mut lines = vec![format!("  {name} failed with {}{tried}", quoted(&problem.error))];
-        lines.extend(listed("retrier", retriers));
-        lines.extend(listed("catcher", catchers));
+        let error = quoted(&problem.error);
+        let mut lines = vec![match attempts {
+            0 => format!("  {name} failed with {error}"),
+            attempts => format!("  {name} failed with {error}, {}", tried(*attempts)),
+        }];
+        let handlers = asked("retrier", retriers).chain(asked("catcher", catchers));
+        lines.extend(handlers.map(|line| format!("    {line}")));
         if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
             lines.push("    it has neither Retry nor Catch".to_owned());
         }
@@ -170,10 +169,14 @@ impl End<'_> {
         lines
     }
 
-    /// Failures that were caught: what led to the end.
+    /// Failures that were caught or tolerated: what led to the end.
     fn earlier(&self) -> Vec<String> {
-        let entries = self.story.entries().iter();
-        let caught: Vec<String> = entries.filter_map(|entry| self.handled(entry)).collect();
+        let (last, entries) = (self.story.last_entries(), self.story.entries());
+        let before = entries[..entries.len() - last.len()].iter();
+        // A failure may be caught and another one end the execution in the same decision.
+        let caught = last.iter().filter(|entry| is_caught(entry));
+        let caught: Vec<String> =
+            before.chain(caught).filter_map(|entry| self.handled(entry)).collect();
         if caught.is_empty() {
             return caught;
         }
@@ -186,17 +189,31 @@ impl End<'_> {
     }
 
     fn handled(&self, entry: &Entry) -> Option<String> {
-        let What::Failed { problem, attempts, catchers, next: Some(next), retriers } = &entry.what
-        else {
+        let What::Failed { problem, attempts, catchers, next, retriers } = &entry.what else {
             return None;
         };
-        let room = self.teller().width.saturating_sub(6 + entry.state.len());
+        let name = path(&entry.scope, &entry.state);
+        let room = self.teller().width.saturating_sub(6 + name.chars().count());
         let text = problem_text(problem, room);
-        let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
-        let why = why_not_retried(*attempts, retriers);
-        let caught = caught(catchers, next);
-        Some(format!("    {name}  {text}\n      {why}\n      {caught}"))
+        let mut lines = vec![format!("    {}  {text}", self.teller().style.strong(&name))];
+        lines.push(format!("      {}", tried(*attempts)));
+        lines.extend(indented("retrier", retriers));
+        lines.extend(indented("catcher", catchers));
+        if let (Some(next), Some(last)) = (next, lines.last_mut()) {
+            *last += &format!(" → {next}");
+        }
+        Some(lines.join("\n"))
     }
+}
+
+/// Those that were asked.
+fn indented(noun: &str, all: &[Asked]) -> Vec<String> {
+    let number = all.iter().take_while(|one| one.verdict != Verdict::NotAsked).count();
+    asked(noun, all).take(number).map(|line| format!("      {line}")).collect()
+}
+
+fn is_caught(entry: &Entry) -> bool {
+    matches!(entry.what, What::Failed { next: Some(_), .. })
 }
 
 fn quoted(error: &str) -> &str {
@@ -219,31 +236,21 @@ fn retries(number: usize) -> String {
     }
 }
 
-/// `tried 4 times: retrier 1 of 1 (States.ALL) is used up`
-fn why_not_retried(attempts: u32, retriers: &[Asked]) -> String {
-    let times =
-        if attempts > 1 { format!("tried {attempts} times") } else { "tried once".to_owned() };
-    let used =
-        retriers.iter().enumerate().find(|(_, asked)| matches!(asked.verdict, Verdict::UsedUp(_)));
-    match used {
-        Some((index, asked)) => {
-            let name = naming("retrier", index, retriers.len(), asked);
-            format!("{times}, {name} {}", verdict(asked.verdict))
-        }
-        None if retriers.is_empty() => format!("{times}, no retriers"),
-        None => format!("{times}, no retrier matches"),
+fn tried(attempts: u32) -> String {
+    match attempts {
+        0 => "not tried: it could not start".to_owned(),
+        1 => "tried once".to_owned(),
+        more => format!("tried {more} times"),
     }
 }
 
-fn listed(noun: &str, asked: &[Asked]) -> Vec<String> {
-    let line = |(index, one): (usize, &Asked)| {
-        format!("    {} {}", naming(noun, index, asked.len(), one), verdict(one.verdict))
-    };
-    asked.iter().enumerate().map(line).collect()
-}
-
-fn naming(noun: &str, index: usize, of: usize, asked: &Asked) -> String {
-    format!("{noun} {} of {of} ({})", index + 1, asked.error_equals.join(", "))
+/// `retrier 1 of 2 (States.Timeout) does not match`
+fn asked(noun: &str, asked: &[Asked]) -> impl Iterator<Item = String> {
+    asked.iter().enumerate().map(move |(index, one)| {
+        let (number, of) = (index + 1, asked.len());
+        let errors = one.error_equals.join(", ");
+        format!("{noun} {number} of {of} ({errors}) {}", verdict(one.verdict))
+    })
 }
 
 fn verdict(verdict: Verdict) -> String {

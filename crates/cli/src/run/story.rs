@@ -241,10 +241,8 @@ impl Story {
 
     fn take(&mut self, run: RunId, event: &Event) {
         match event {
-            Event::ExecutionStarted { at_ms, .. } => {
-                if run == RunId(0) {
-                    (self.start_ms, self.now_ms) = (*at_ms, *at_ms);
-                }
+            Event::ExecutionStarted { at_ms, .. } if run == RunId(0) => {
+                (self.start_ms, self.now_ms) = (*at_ms, *at_ms);
             }
             Event::StateEntered { frame, at_ms, state, .. } => {
                 self.states += 1;

@@ -149,8 +149,7 @@ impl Teller {
                 vec![head(&style.faint("┬"), style.faint(&rest))]
             }
             What::Aborted => {
-                let rest = "  stopped: what it is part of has failed";
-                vec![head(&style.warning("■"), style.faint(rest))]
+                vec![head(&style.warning("■"), style.faint("  stopped"))]
             }
             What::Said { line } => {
                 let text = format!("{}: {line}", path(&entry.scope, &entry.state));
@@ -218,7 +217,7 @@ fn in_vain(otherwise: &Otherwise) -> String {
     }
 }
 
-pub(super) fn caught(catchers: &[Asked], next: &str) -> String {
+fn caught(catchers: &[Asked], next: &str) -> String {
     let taken = |asked: &Asked| asked.verdict == Verdict::TookOver;
     let index = catchers.iter().position(taken).unwrap_or(0);
     let errors = catchers.get(index).map(|asked| asked.error_equals.join(", "));

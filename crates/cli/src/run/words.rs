@@ -40,8 +40,15 @@ pub(super) fn cause(failure: &Failure) -> Option<String> {
         .ok()
         .and_then(|value| Some(value.get("errorMessage")?.as_str()?.to_owned()));
     let text = message.unwrap_or_else(|| cause.to_owned());
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = without_place(&text).split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Without the service's own words for the state, which stands beside it here.
+fn without_place(cause: &str) -> &str {
+    let place = "An error occurred while executing the state '";
+    let rest = cause.strip_prefix(place).and_then(|rest| rest.split_once("). "));
+    rest.map_or(cause, |(_, rest)| rest)
 }
 
 /// At most so many characters, the last one a sign that there is more.
@@ -80,6 +87,10 @@ mod tests {
             (r#"{"errorMessage": "no\n  funds", "errorType": "X"}"#, Some("no funds")),
             (r#"{"message": 1}"#, Some(r#"{"message": 1}"#)),
             ("plain", Some("plain")),
+            (
+                "An error occurred while executing the state 'A' (entered at the event id #2). Bad.",
+                Some("Bad."),
+            ),
             (" ", None),
         ] {
             assert_eq!(cause(&Failure::new("X", text)).as_deref(), expected, "{text}");
