@@ -1,6 +1,7 @@
 //! The specification and the error-handling guide, sentence by sentence: each file is a section,
 //! each test a sentence. All run in the `spec` dialect unless they say otherwise.
 
+mod random;
 mod world;
 
 mod aws_redrive;
@@ -12,6 +13,7 @@ mod engine_nesting;
 mod guide_error_names;
 mod guide_examples;
 mod guide_retries;
+mod properties;
 mod spec_choice;
 mod spec_complex_retry;
 mod spec_data;

@@ -16,7 +16,7 @@ use everstep_interpreter::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use well_formed::check_history;
+pub(crate) use well_formed::{check_events, check_history};
 
 /// When every execution starts.
 pub(crate) const START_MS: i64 = 1_700_000_000_000;
