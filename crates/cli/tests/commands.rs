@@ -8,6 +8,7 @@
 mod support;
 
 use std::fs;
+use std::process::Command;
 
 use support::{check, check_input, root, run};
 
