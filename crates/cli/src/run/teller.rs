@@ -1,6 +1,8 @@
 //! Writes the story on standard error: a line for what has happened, and on a terminal one line
 //! that shows the moment.
 
+use everstep_interpreter::Failure;
+
 use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
 use super::story::path;
 use super::words;
@@ -115,25 +117,28 @@ impl Teller {
         };
         let below = |text: String| format!("{:MARGIN$}{indent}  {text}", "");
         let room = self.width.saturating_sub(MARGIN + indent.len() + 2);
+        let failed = |problem: &Problem| {
+            let taken = path(&entry.scope, &entry.state).chars().count() + 2;
+            let (error, cause) = problem_lines(problem, room.saturating_sub(taken), room);
+            let first = head(&style.bad("✗"), format!("  {error}"));
+            std::iter::once(first).chain(cause.map(below)).collect::<Vec<_>>()
+        };
         match &entry.what {
             What::Succeeded { duration_ms, attempts, next } => {
                 let rest = succeeded(entry.kind, *duration_ms, *attempts, next.as_deref());
                 vec![head(&style.good("✓"), style.faint(&rest))]
             }
             What::Retried { problem, retrier, otherwise, .. } => {
-                let name = path(&entry.scope, &entry.state);
-                let text = problem_text(problem, room.saturating_sub(name.chars().count() + 2));
-                let first = head(&style.bad("✗"), format!("  {text}"));
-                let last = otherwise.as_ref().map(|then| below(style.faint(&in_vain(then))));
-                [first, below(style.warning(&retried(retrier)))].into_iter().chain(last).collect()
+                let mut lines = failed(problem);
+                lines.push(below(style.warning(&retried(retrier))));
+                lines.extend(otherwise.as_ref().map(|then| below(style.faint(&in_vain(then)))));
+                lines
             }
             What::Failed { problem, next, catchers, .. } => {
-                let name = path(&entry.scope, &entry.state);
-                let text = problem_text(problem, room.saturating_sub(name.chars().count() + 2));
-                let first = head(&style.bad("✗"), format!("  {text}"));
-                let caught =
-                    next.as_ref().map(|next| below(style.warning(&caught(catchers, next))));
-                std::iter::once(first).chain(caught).collect()
+                let mut lines = failed(problem);
+                let caught = next.as_ref().map(|next| caught(catchers, next));
+                lines.extend(caught.map(|caught| below(style.warning(&caught))));
+                lines
             }
             What::Waiting { duration_ms } => {
                 let rest = format!("  waits {}", words::span(*duration_ms));
@@ -184,18 +189,34 @@ fn succeeded(kind: &str, duration_ms: i64, attempts: u32, next: Option<&str>) ->
 
 /// `RateLimitError: too many calls`, in so many characters if that is possible.
 pub(super) fn problem_text(problem: &Problem, room: usize) -> String {
-    let failure = everstep_interpreter::Failure {
-        error: Some(problem.error.as_str().into()),
-        cause: problem.cause.as_deref().map(Into::into),
-    };
-    let name = words::name(&failure);
-    match words::cause(&failure).or_else(|| problem.note.clone()) {
+    let (name, cause) = named(problem);
+    match cause {
         None => name,
         Some(cause) => {
             let left = room.saturating_sub(name.chars().count() + 2).max(CAUSE_CHARS_MIN);
             format!("{name}: {}", words::shorten(&cause, left))
         }
     }
+}
+
+/// The cause on a line of its own if there is too little room for it beside the name.
+fn problem_lines(problem: &Problem, room: usize, room_below: usize) -> (String, Option<String>) {
+    let (name, cause) = named(problem);
+    let left = room.saturating_sub(name.chars().count() + 2);
+    match cause {
+        Some(cause) if left < CAUSE_CHARS_MIN && cause.chars().count() > left => {
+            (name, Some(words::shorten(&cause, room_below)))
+        }
+        _ => (problem_text(problem, room), None),
+    }
+}
+
+fn named(problem: &Problem) -> (String, Option<String>) {
+    let failure = Failure {
+        error: Some(problem.error.as_str().into()),
+        cause: problem.cause.as_deref().map(Into::into),
+    };
+    (words::name(&failure), words::cause(&failure).or_else(|| problem.note.clone()))
 }
 
 fn retried(retrier: &Retrier) -> String {
