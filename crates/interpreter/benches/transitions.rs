@@ -61,9 +61,13 @@ fn order() -> Payload {
     )
 }
 
-fn map_definition() -> Value {
+fn map_definition(selector: bool) -> Value {
     let processor = json!({ "StartAt": "P", "States": { "P": { "Type": "Pass", "End": true } } });
-    json!({ "StartAt": "M", "States": { "M": { "Type": "Map", "ItemProcessor": processor, "End": true } } })
+    let mut map = json!({ "Type": "Map", "ItemProcessor": processor, "End": true });
+    if selector {
+        map["ItemSelector"] = json!({ "item.$": "$$.Map.Item.Value", "at.$": "$$.Map.Item.Index" });
+    }
+    json!({ "StartAt": "M", "States": { "M": map } })
 }
 
 fn items(count: usize) -> Payload {
@@ -78,13 +82,15 @@ fn transitions(c: &mut Criterion) {
     group.bench_function("ten-state chain, 1 KiB", |b| {
         b.iter(|| black_box(run(&program_of_chain, &identity, input.clone())));
     });
-    let program_of_map = program(&map_definition());
     group.sample_size(10);
-    for count in [1_000, 10_000, 100_000] {
-        let input = items(count);
+    for (count, selector) in
+        [(1_000, false), (10_000, false), (100_000, false), (1_000, true), (10_000, true)]
+    {
+        let (program, input) = (program(&map_definition(selector)), items(count));
+        let name = if selector { "map with ItemSelector" } else { "map" };
         group.throughput(Throughput::Elements(count as u64 + 1));
-        group.bench_function(format!("map of {count}"), |b| {
-            let run = |input| run(&program_of_map, &identity, input);
+        group.bench_function(format!("{name} of {count}"), |b| {
+            let run = |input| run(&program, &identity, input);
             b.iter_batched(
                 || input.clone(),
                 |input| black_box(run(input)),
@@ -92,6 +98,7 @@ fn transitions(c: &mut Criterion) {
             );
         });
     }
+    group.finish();
 }
 
 criterion_group!(benches, transitions);

@@ -229,7 +229,7 @@ fn an_execution_that_succeeded_holds_nothing_but_its_result() {
         limits: Limits::default(),
     };
     let mut execution = Execution::new(Arc::new(program), identity());
-    let events = execution.decide(Input::Start { input: big.clone() }, Occasion::new(START_MS, 1));
+    let events = execution.decide(Input::Start { input: big }, Occasion::new(START_MS, 1));
     drop(events);
     assert!(matches!(execution.status(), Status::Succeeded { .. }));
     assert!(
