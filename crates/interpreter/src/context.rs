@@ -19,13 +19,14 @@ impl Execution {
     /// The context object as an expression of this frame's state sees it.
     pub(crate) fn context(&self, id: FrameId, extra: Extra<'_>) -> Value {
         let identity = &self.identity;
-        let mut execution = json!({
-            "Id": &*identity.execution_arn,
-            "Input": self.input.value(),
-            "Name": &*identity.execution_name,
-            "RoleArn": &*identity.role_arn,
-            "StartTime": timestamp::format_millis(self.started_ms),
-        });
+        let mut execution = json!({ "Id": &*identity.execution_arn });
+        // Copied only if it may be read: it can be large, and a Map has a context for each item.
+        if self.state_of(id).is_none_or(|state| state.reads_execution_input) {
+            execution["Input"] = self.input.value().clone();
+        }
+        execution["Name"] = json!(&*identity.execution_name);
+        execution["RoleArn"] = json!(&*identity.role_arn);
+        execution["StartTime"] = json!(timestamp::format_millis(self.started_ms));
         // EXPRESS workflows cannot be redriven.
         if !identity.execution_arn.contains(":express:") {
             execution["RedriveCount"] = json!(self.redrives);

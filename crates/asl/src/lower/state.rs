@@ -42,7 +42,8 @@ pub(super) fn lower(
         span: member.value.span,
         comment: None,
         query_language: around.machine_language,
-        reads_context: reads_context(&member.value),
+        reads_context: reads(&member.value, &|_| true),
+        reads_execution_input: reads(&member.value, &may_be_execution_input),
         flow: DataFlow::default(),
         assign: None,
         kind: Kind::Pass(Pass { result: None, transition: Transition::End }),
@@ -78,23 +79,43 @@ pub(super) fn lower(
     state
 }
 
-/// Whether a text inside could name the context object: `$$`, `$states.context`, or all of `$states`.
-fn reads_context(node: &Node) -> bool {
+/// Whether a text inside could read a part of the context object: `$$`, `$states.context`, or all
+/// of `$states`. The part is what follows.
+fn reads(node: &Node, part: &dyn Fn(&str) -> bool) -> bool {
     match &node.content {
         Content::String(text) => {
-            text.contains("$$")
-                || text.match_indices("$states").any(|(at, name)| {
-                    let rest = &text[at + name.len()..];
-                    ![".input", ".result", ".errorOutput"].iter().any(|part| rest.starts_with(part))
-                })
+            let after = |name: &'static str| {
+                text.match_indices(name).map(move |(at, _)| &text[at + name.len()..])
+            };
+            let other = |rest: &&str| {
+                ![".input", ".result", ".errorOutput"].iter().any(|part| rest.starts_with(part))
+            };
+            let mut states = after("$states").filter(other);
+            after("$$").any(part)
+                || states.any(|rest| part(rest.strip_prefix(".context").unwrap_or_default()))
         }
-        Content::Array(elements) => elements.iter().any(reads_context),
+        Content::Array(elements) => elements.iter().any(|element| reads(element, part)),
         Content::Object(members) => members
             .iter()
             .filter(|member| !matches!(&*member.name, "States" | "Comment"))
-            .any(|member| reads_context(&member.value)),
+            .any(|member| reads(&member.value, part)),
         _ => false,
     }
+}
+
+/// Whether the part of the context object that this begins with could hold the execution's input.
+fn may_be_execution_input(part: &str) -> bool {
+    let others = [
+        ".Map",
+        ".State",
+        ".Task",
+        ".Execution.Id",
+        ".Execution.Name",
+        ".Execution.RedriveCount",
+        ".Execution.RoleArn",
+        ".Execution.StartTime",
+    ];
+    !others.iter().any(|other| part.starts_with(other))
 }
 
 fn state_type(fields: &Fields<'_, '_>) -> Option<&'static str> {

@@ -135,6 +135,8 @@ pub struct State {
     pub query_language: QueryLanguage,
     /// Whether any of its expressions may read the context object: making one has a price.
     pub reads_context: bool,
+    /// Whether they may read the execution's input there, which can be as large as a payload.
+    pub reads_execution_input: bool,
     pub flow: DataFlow,
     pub assign: Option<Assign>,
     pub kind: Kind,
