@@ -301,7 +301,8 @@ fn lingering(directory: &Path) -> String {
 }
 
 fn pids(directory: &Path) -> Vec<String> {
-    let text = fs::read_to_string(directory.join("pids")).unwrap();
+    // A command may be ended before it has said anything.
+    let text = fs::read_to_string(directory.join("pids")).unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
 }
 

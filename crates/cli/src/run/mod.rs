@@ -8,6 +8,7 @@ pub(crate) mod answer;
 pub(crate) mod clock;
 pub(crate) mod driver;
 mod entry;
+mod frame;
 mod function;
 pub(crate) mod mock;
 pub(crate) mod report;

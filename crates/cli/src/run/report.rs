@@ -4,7 +4,8 @@ use everstep_interpreter::{Failure, Status};
 use serde_json::{Value, json};
 
 use super::entry::{Asked, Entry, Problem, Verdict, What};
-use super::story::{Story, path};
+use super::frame::path;
+use super::story::Story;
 use super::teller::{Teller, problem_text};
 use super::words;
 use crate::output::count;

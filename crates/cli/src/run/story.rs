@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use everstep_asl::model::{Kind, State};
+use everstep_asl::model::Kind;
 use everstep_asl::{Machine, error_name};
 use everstep_interpreter::{Event, Failure, FrameId};
 
-use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
+use super::entry::{Asked, Entry, Retrier, Verdict, What};
+use super::frame::{Frame, Moment};
 use super::teller::Teller;
-use super::words;
 
 /// The execution (0), or a child of a distributed Map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,96 +28,6 @@ pub(crate) struct Story {
     last_batch: usize,
     states: usize,
     retries: usize,
-}
-
-/// A scope and the state it is in.
-struct Frame {
-    scope: Vec<String>,
-    machine: Arc<Machine>,
-    state: usize,
-    entered_ms: i64,
-    attempts: u32,
-    /// Retries so far in this visit, by retrier.
-    retries: BTreeMap<u32, u32>,
-    max_concurrency: u32,
-    /// How long a task may take and be silent.
-    limits_ms: (Option<i64>, Option<i64>),
-    note: Option<String>,
-    caught: bool,
-    moment: Moment,
-}
-
-/// What a frame is doing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Moment {
-    /// Nothing that takes time, or what its branches and items do.
-    Passing,
-    Running {
-        since_ms: i64,
-    },
-    Waiting {
-        until_ms: i64,
-    },
-    Retrying {
-        due_ms: i64,
-    },
-}
-
-impl Frame {
-    fn new(scope: Vec<String>, machine: Arc<Machine>) -> Self {
-        Self {
-            scope,
-            machine,
-            state: 0,
-            entered_ms: 0,
-            attempts: 0,
-            retries: BTreeMap::new(),
-            max_concurrency: 0,
-            limits_ms: (None, None),
-            note: None,
-            caught: false,
-            moment: Moment::Passing,
-        }
-    }
-
-    fn enter(&mut self, state: u32, at_ms: i64) {
-        let fresh = Self::new(std::mem::take(&mut self.scope), self.machine.clone());
-        *self = Self { state: state as usize, entered_ms: at_ms, ..fresh };
-    }
-
-    fn state(&self) -> &State {
-        &self.machine.states[self.state]
-    }
-
-    /// The scope of a branch or item inside.
-    fn inside(&self, index: usize) -> Vec<String> {
-        let mut scope = self.scope.clone();
-        scope.push(format!("{}[{index}]", self.state().name));
-        scope
-    }
-
-    /// `Ship[2] › Charge: next try in 3.0 s`
-    fn moment(&self, now_ms: i64) -> Option<String> {
-        let doing = match self.moment {
-            Moment::Passing => return None,
-            Moment::Running { since_ms } => {
-                format!("running for {}", words::duration(now_ms - since_ms))
-            }
-            Moment::Waiting { until_ms } => {
-                format!("waiting, {} left", words::duration(until_ms - now_ms))
-            }
-            Moment::Retrying { due_ms } => {
-                format!("next try in {}", words::duration(due_ms - now_ms))
-            }
-        };
-        let name = path(&self.scope, &self.state().name);
-        Some(format!("{name}: {doing}"))
-    }
-}
-
-/// `Ship[2] › Charge`
-pub(super) fn path(scope: &[String], state: &str) -> String {
-    scope.iter().map(|part| format!("{part} › ")).collect::<String>() + state
 }
 
 impl Story {
@@ -253,8 +163,8 @@ impl Story {
                 self.exited(run, *frame, *at_ms, *next);
             }
             Event::TaskScheduled { attempt, at_ms, deadline_ms, heartbeat_seconds, .. } => {
-                let heartbeat_ms =
-                    heartbeat_seconds.and_then(|seconds| i64::try_from(seconds * 1000).ok());
+                let heartbeat_ms = heartbeat_seconds
+                    .and_then(|seconds| i64::try_from(seconds.saturating_mul(1000)).ok());
                 self.change(run, attempt.frame, |frame| {
                     frame.attempts += 1;
                     frame.note = None;
@@ -413,42 +323,6 @@ impl Story {
         }
         frame.moment = Moment::Passing;
         self.add(run, id, at_ms, What::Aborted);
-    }
-}
-
-impl Frame {
-    fn time_out(&mut self, heartbeat: bool) {
-        self.moment = Moment::Passing;
-        let (timeout, silence) = self.limits_ms;
-        self.note = if heartbeat {
-            silence.map(|ms| format!("no sign of life for {}", words::span(ms)))
-        } else {
-            timeout.map(|ms| format!("no result within {}", words::span(ms)))
-        };
-    }
-
-    /// What happens if the state fails this way for good.
-    fn otherwise(&self, failure: &Failure) -> Otherwise {
-        let catchers = self.state().catch();
-        let matches = |pattern: &String| error_name::matches(pattern, failure.name());
-        let found = catchers.iter().position(|catcher| catcher.error_equals.iter().any(matches));
-        match found {
-            Some(index) => Otherwise::Caught {
-                number: index + 1,
-                of: catchers.len(),
-                error_equals: catchers[index].error_equals.clone(),
-                next: catchers[index].next.name.to_string(),
-            },
-            None => Otherwise::Fails { what: self.scope.last().cloned() },
-        }
-    }
-
-    fn problem(&self, failure: &Failure) -> Problem {
-        Problem {
-            error: failure.name().to_owned(),
-            cause: failure.cause.as_deref().map(str::to_owned),
-            note: self.note.clone(),
-        }
     }
 }
 

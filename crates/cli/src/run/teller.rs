@@ -4,7 +4,7 @@
 use everstep_interpreter::Failure;
 
 use super::entry::{Asked, Entry, Otherwise, Problem, Retrier, Verdict, What};
-use super::story::path;
+use super::frame::path;
 use super::words;
 use crate::output::{Stream, count};
 
