@@ -17,6 +17,10 @@ use crate::flow::{Evaluation, Finished};
 use crate::retry::{Trouble, delay_ms};
 use crate::{Dialect, Input, Occasion, states};
 
+/// Events of one decision at most: a loop that never waits must end even where the history has no
+/// limit.
+const EVENTS_MAX: usize = 1_000_000;
+
 impl Execution {
     /// Decides what follows from an input, and applies it. The events are all that changed: an
     /// execution that applies them is equal to this one.
@@ -68,11 +72,9 @@ impl Decider<'_> {
                 | Event::ExecutionTimedOut { .. }
                 | Event::ExecutionAborted { .. }
         );
-        if let Some(limit) = self.execution.program.limits.history_events
-            && !last
-            && is_visible(&event)
-            && self.execution.visible_events + 1 >= limit
-        {
+        let limit = self.execution.program.limits.history_events;
+        let no_room = |limit| is_visible(&event) && self.execution.visible_events + 1 >= limit;
+        if !last && (limit.is_some_and(no_room) || self.events.len() >= EVENTS_MAX) {
             self.full = true;
         }
         if last || !self.full {
@@ -118,9 +120,14 @@ impl Decider<'_> {
     /// The last event there is room for says why there is no other.
     fn close_full_history(&mut self) {
         if self.full && self.is_running() {
-            let limit = self.execution.program.limits.history_events.unwrap_or(u32::MAX);
-            let cause =
-                format!("The execution reached the maximum number of history events ({limit}).");
+            let cause = match self.execution.program.limits.history_events {
+                Some(limit) if self.events.len() < EVENTS_MAX => {
+                    format!("The execution reached the maximum number of history events ({limit}).")
+                }
+                _ => {
+                    format!("The execution made {EVENTS_MAX} events without waiting for anything.")
+                }
+            };
             let failure = Failure::new(error_name::RUNTIME, cause);
             self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
         }

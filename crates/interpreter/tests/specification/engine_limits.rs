@@ -1,6 +1,8 @@
 //! The limits of the history.
 
-use everstep_interpreter::{Limits, Status};
+use std::sync::Arc;
+
+use everstep_interpreter::{Dialect, Execution, Input, Limits, Occasion, Payload, Program, Status};
 use serde_json::{Value, json};
 
 use crate::world::*;
@@ -87,4 +89,16 @@ fn a_workflow_without_history_limit_runs_on() {
     let run = world(definition).limits(limits).input(json!({ "n": 0 })).run();
     assert_eq!(run.output(), json!({ "n": 7000 }));
     assert!(run.history().len() > 25_000);
+}
+
+#[test]
+fn a_loop_that_never_waits_ends_even_without_a_history_limit() {
+    let limits = Limits { history_events: None, ..Limits::default() };
+    let program = Program { machine: compile(&endless()), dialect: Dialect::Spec, limits };
+    let mut execution = Execution::new(Arc::new(program), identity());
+    let start = Input::Start { input: Payload::new(json!({})) };
+    let events = execution.decide(start, Occasion::new(START_MS, 1));
+    assert_eq!(events.len(), 1_000_001);
+    let Status::Failed { failure } = execution.status() else { panic!("it failed") };
+    assert_eq!(failure.name(), "States.Runtime");
 }
