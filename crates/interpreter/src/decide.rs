@@ -30,7 +30,7 @@ impl Execution {
             now_ms: occasion.now_ms,
             missing_activities: occasion.missing_activities,
             execution: self,
-            events: Vec::with_capacity(16),
+            events: Vec::new(),
             ready: VecDeque::new(),
             full: false,
         };
