@@ -107,10 +107,14 @@ impl Execution {
         let Some(frame) = self.frames.get_mut(id.0 as usize).and_then(Option::as_mut) else {
             return;
         };
-        for timer in frame.phase.timers(id).iter().flatten() {
-            self.timers.remove(timer);
+        if frame.phase.waits_for_time() {
+            for timer in frame.phase.timers(id).iter().flatten() {
+                self.timers.remove(timer);
+            }
         }
-        self.timers.extend(phase.timers(id).into_iter().flatten());
+        if phase.waits_for_time() {
+            self.timers.extend(phase.timers(id).into_iter().flatten());
+        }
         frame.phase = phase;
     }
 
@@ -286,6 +290,9 @@ impl Execution {
 
     /// Ends what is inside a frame for good.
     fn discard_children(&mut self, id: FrameId) {
+        if !self.frame(id).is_some_and(|frame| frame.phase.has_children()) {
+            return;
+        }
         let mut inside = self.children_of(id);
         if let Some(map) = self.map_mut(id) {
             map.running.clear();

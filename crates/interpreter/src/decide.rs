@@ -359,9 +359,10 @@ impl Decider<'_> {
             let what = self.execution.state_of(id).map(|state| state.name.to_string());
             return Err(Fault::TooLarge { what: what.unwrap_or_default() });
         }
-        let parent = self.execution.frame(id).and_then(|frame| frame.parent);
+        let ends = next.is_none();
+        let parent = self.execution.frame(id).filter(|_| ends).and_then(|frame| frame.parent);
         self.emit(Event::StateExited { frame: id, at_ms: self.now_ms, output, assigned, next });
-        if let (None, Some(parent), false) = (next, parent, self.full) {
+        if let (Some(parent), false) = (parent, self.full) {
             states::parallel::branch_ended(self, parent.frame);
         }
         Ok(())

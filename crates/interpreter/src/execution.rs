@@ -323,6 +323,14 @@ impl PartialEq for TaskPhase {
 }
 
 impl Phase {
+    pub(crate) fn has_children(&self) -> bool {
+        matches!(self, Self::Parallel { .. } | Self::Map(_))
+    }
+
+    pub(crate) fn waits_for_time(&self) -> bool {
+        matches!(self, Self::Task(_) | Self::Retrying { .. } | Self::Waiting { .. })
+    }
+
     /// What is due for a frame in this phase.
     pub(crate) fn timers(&self, id: FrameId) -> [Option<(i64, Timer)>; 2] {
         match self {
