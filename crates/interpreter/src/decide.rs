@@ -380,18 +380,23 @@ impl Decider<'_> {
     pub(crate) fn fault(&mut self, id: FrameId, fault: Fault) {
         let Some(state) = self.execution.state_of(id) else { return };
         let (name, fatal) = (state.name.clone(), fault.is_fatal(&state.kind));
+        let failure = self.judge(id, &name, fault);
+        self.fail(id, Trouble { fatal, ..Trouble::new(failure) });
+    }
+
+    /// What a fault is called; that an expression has no value is recorded besides.
+    fn judge(&mut self, id: FrameId, state: &str, fault: Fault) -> Failure {
         let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
-        let verdict = fault.verdict(self.dialect(), &name, entered_id);
+        let verdict = fault.verdict(self.dialect(), state, entered_id);
         if let Some(location) = verdict.evaluation {
-            let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
             self.emit(Event::EvaluationFailed {
                 frame: id,
-                at_ms,
-                failure,
+                at_ms: self.now_ms,
+                failure: verdict.failure.clone(),
                 location: location.map(Arc::from),
             });
         }
-        self.fail(id, Trouble { fatal, ..Trouble::new(verdict.failure) });
+        verdict.failure
     }
 
     /// A state has failed: retried, caught, or handed to the scope around.
@@ -497,18 +502,8 @@ impl Decider<'_> {
 
     /// A catcher itself failed: nothing of this state can take that.
     fn uncatchable(&mut self, id: FrameId, state: &State, fault: Fault) {
-        let entered_id = self.execution.frame(id).map_or(0, |frame| frame.entered_id);
-        let verdict = fault.verdict(self.dialect(), &state.name, entered_id);
-        if let Some(location) = verdict.evaluation {
-            let (at_ms, failure) = (self.now_ms, verdict.failure.clone());
-            self.emit(Event::EvaluationFailed {
-                frame: id,
-                at_ms,
-                failure,
-                location: location.map(Arc::from),
-            });
-        }
-        let trouble = Trouble { fatal: true, ..Trouble::new(verdict.failure) };
+        let failure = self.judge(id, &state.name, fault);
+        let trouble = Trouble { fatal: true, ..Trouble::new(failure) };
         self.state_failed(id, state, &trouble, None);
         self.propagate(id, trouble);
     }
