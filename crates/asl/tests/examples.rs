@@ -24,6 +24,8 @@ fn diagnostics(path: &PathBuf) -> String {
     let source = Source::new(name, fs::read_to_string(path).expect("a readable file"));
     let mut text = String::new();
     for found in parse(&source, &Options::default()).diagnostics {
+        let spanned = source.text().get(found.span.range());
+        assert!(spanned.is_some(), "{name}: {found:?} cuts a character");
         let at = source.position(found.span.start);
         let _ = writeln!(
             text,

@@ -212,9 +212,11 @@ impl<'a, 'p> Fields<'a, 'p> {
         }
     }
 
-    /// The first character of the object, or its first line if that is short: a place for what is missing.
+    /// The first character of the object: a place for what is missing.
     pub(crate) fn head(&self) -> Span {
-        Span::new(self.span.start, (self.span.start + 1).min(self.span.end))
+        let text = self.cx.source.text().get(self.span.range()).unwrap_or_default();
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        Span::new(self.span.start, self.span.start + first)
     }
 
     /// Reports every field nobody asked for.
