@@ -289,9 +289,15 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// By the shell: a program named `kill` is not on every machine.
+fn send(signal: &str, pid: &str) -> bool {
+    let command = format!("kill {signal} {pid}");
+    let status = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
+    status.unwrap().success()
+}
+
 fn is_alive(pid: &str) -> bool {
-    let signal = Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status();
-    signal.unwrap().success()
+    send("-0", pid)
 }
 
 /// A command that says who it is and what it has started, and then takes its time.
@@ -352,7 +358,7 @@ fn an_interrupt_aborts() {
             .unwrap();
         until("the command has not started", || directory.join("pids").exists());
         let pid = child.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert!(send(signal, &pid));
         let (code, story) = end_of(child);
         assert_eq!(code, Some(130), "{story}");
         assert!(story.contains("ABORTED after") && story.contains("it was at Call"), "{story}");
