@@ -72,12 +72,10 @@ pub struct ReaderConfig {
 
 #[derive(Debug, Clone)]
 pub struct ItemBatcher {
-    pub max_items: Option<BatchLimit>,
-    pub max_input_bytes: Option<BatchLimit>,
+    pub max_items: Option<Operand<u64>>,
+    pub max_input_bytes: Option<Operand<u64>>,
     pub batch_input: Option<Payload>,
 }
-
-pub type BatchLimit = Operand<u64>;
 
 #[derive(Debug, Clone)]
 pub struct ResultWriter {

@@ -21,8 +21,7 @@ pub use choice::{
 };
 pub use flow::{Assign, DataFlow, JsonPathFlow, JsonataFlow, OptionalPath, Payload, ResultPath};
 pub use map::{
-    BatchLimit, ExecutionType, ItemBatcher, ItemReader, Items, Map, Mode, ReaderConfig,
-    ResultWriter,
+    ExecutionType, ItemBatcher, ItemReader, Items, Map, Mode, ReaderConfig, ResultWriter,
 };
 pub use resource::{Pattern, Resource};
 pub use retry::{Catcher, Jitter, Retrier};
