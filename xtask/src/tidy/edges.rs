@@ -8,6 +8,30 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-asl", &["everstep-expr"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
+    ("everstep-store", &[]),
+    ("everstep-store-embedded", &["everstep-store"]),
+    (
+        "everstep-runtime",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-history",
+            "everstep-interpreter",
+            "everstep-store",
+        ],
+    ),
+    (
+        "everstep-simulation",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-history",
+            "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store",
+            "everstep-store-embedded",
+        ],
+    ),
     (
         "everstep-interpreter",
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],

@@ -1,0 +1,36 @@
+//! Why a store cannot do what it is asked.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Space;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// A row is not as the batch expects it. Nothing of the batch has happened.
+    Unexpected { space: Space },
+    /// The store can write no more: what happened, and what to do about it. Final until it is opened
+    /// again.
+    Failed(Arc<str>),
+    /// A row is there but cannot be read: its file is damaged.
+    Damaged(Arc<str>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unexpected { space } => {
+                write!(
+                    f,
+                    "a row of {} is not as it was expected: another owner has written",
+                    space.name()
+                )
+            }
+            Self::Failed(why) | Self::Damaged(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
