@@ -59,6 +59,13 @@ impl Parsed {
         if self.has_errors() { None } else { self.machine }
     }
 
+    /// The model of a definition that an earlier version has accepted and that something runs by:
+    /// a rule that is stricter today must not strand it.
+    #[must_use]
+    pub fn into_accepted_machine(self) -> Option<Machine> {
+        self.machine
+    }
+
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)

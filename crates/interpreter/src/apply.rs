@@ -37,9 +37,12 @@ impl Execution {
                     task.started = true;
                 }
             }),
-            Event::TaskSubmitted { .. }
-            | Event::EvaluationFailed { .. }
-            | Event::StateFailed { .. } => {}
+            Event::TaskSubmitted { attempt, .. } => self.change(attempt.frame, |frame| {
+                if let Phase::Task(task) = &mut frame.phase {
+                    task.submitted = true;
+                }
+            }),
+            Event::EvaluationFailed { .. } | Event::StateFailed { .. } => {}
             Event::TaskSucceeded { attempt, .. }
             | Event::TaskFailed { attempt, .. }
             | Event::TaskTimedOut { attempt, .. } => self.set_phase(attempt.frame, Phase::Running),
@@ -194,6 +197,7 @@ impl Execution {
             heartbeat_seconds,
             heartbeat_due_ms: heartbeat_seconds.map(|seconds| later(at_ms, seconds)),
             started: false,
+            submitted: false,
         };
         self.set_phase(attempt.frame, Phase::Task(task));
     }

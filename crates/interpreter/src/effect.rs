@@ -50,6 +50,19 @@ pub fn effects(execution: &Execution, events: &[Event]) -> Vec<Effect> {
     effects
 }
 
+/// What has been asked for and must be asked for again after a crash. `events` are all the events of
+/// the execution.
+#[must_use]
+pub fn undelivered(execution: &Execution, events: &[Event]) -> Vec<Effect> {
+    let asks = |event: &&Event| match event {
+        Event::TaskScheduled { attempt, .. } | Event::MapRunStarted { attempt, .. } => {
+            execution.awaits(*attempt) && !execution.is_handed_over(*attempt)
+        }
+        _ => false,
+    };
+    events.iter().filter(asks).filter_map(|event| effect(execution, event)).collect()
+}
+
 fn ends(event: &Event) -> bool {
     matches!(
         event,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use everstep_asl::Machine;
-use everstep_asl::model::State;
+use everstep_asl::model::{Kind, Pattern, Resource, State};
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload, Position};
 use serde_json::Value;
 
@@ -119,6 +119,7 @@ pub(crate) struct TaskPhase {
     pub(crate) heartbeat_seconds: Option<u64>,
     pub(crate) heartbeat_due_ms: Option<i64>,
     pub(crate) started: bool,
+    pub(crate) submitted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -259,14 +260,71 @@ impl Execution {
         let Some(Frame { phase: Phase::Task(task), .. }) = self.frame_mut(attempt.frame) else {
             return true;
         };
-        let Some(seconds) = task.heartbeat_seconds else { return true };
-        let due = later(now_ms, seconds);
-        let old = task.heartbeat_due_ms.replace(due);
-        if let Some(old) = old {
-            self.timers.remove(&(old, Timer::Heartbeat(attempt.frame)));
+        if let Some(seconds) = task.heartbeat_seconds {
+            self.expect_heartbeat(attempt, later(now_ms, seconds));
         }
-        self.timers.insert((due, Timer::Heartbeat(attempt.frame)));
         true
+    }
+
+    /// When each task that sends signs of life must send its next one.
+    #[must_use]
+    pub fn heartbeats(&self) -> Vec<(Attempt, i64)> {
+        let of_timer = |(due, timer): &(i64, Timer)| match timer {
+            Timer::Heartbeat(frame) => match &self.frame(*frame)?.phase {
+                Phase::Task(task) => Some((task.attempt, *due)),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.timers.iter().filter_map(of_timer).collect()
+    }
+
+    /// Sets when a task must send its next sign of life. See [`Execution::heartbeats`].
+    pub fn expect_heartbeat(&mut self, attempt: Attempt, due_ms: i64) {
+        let Some(Frame { phase: Phase::Task(task), .. }) = self.frame_mut(attempt.frame) else {
+            return;
+        };
+        if task.attempt != attempt {
+            return;
+        }
+        let Some(old) = task.heartbeat_due_ms.replace(due_ms) else {
+            task.heartbeat_due_ms = None;
+            return;
+        };
+        self.timers.remove(&(old, Timer::Heartbeat(attempt.frame)));
+        self.timers.insert((due_ms, Timer::Heartbeat(attempt.frame)));
+    }
+
+    /// Whether somebody outside holds the attempt and will speak up without being asked again: a
+    /// worker that took an activity's task, or whoever was given the token of a callback.
+    #[must_use]
+    pub fn is_handed_over(&self, attempt: Attempt) -> bool {
+        let Some(task) = self.task(attempt) else { return false };
+        let Some(State { kind: Kind::Task(model), .. }) = self.state_of(attempt.frame) else {
+            return false;
+        };
+        match &model.resource {
+            Resource::Activity { .. } => task.started,
+            resource => task.submitted && resource.pattern() == Pattern::WaitForTaskToken,
+        }
+    }
+
+    /// Whether the world must be asked again, after a crash, for something that it had been asked for.
+    #[must_use]
+    pub fn has_undelivered(&self) -> bool {
+        self.status == Status::Running
+            && self.left_behind().any(|attempt| !self.is_handed_over(attempt))
+    }
+
+    /// Whether this attempt has been scheduled, be it over or not.
+    #[must_use]
+    pub fn knows(&self, attempt: Attempt) -> bool {
+        attempt.number < self.attempts
+    }
+
+    #[must_use]
+    pub fn input(&self) -> &Payload {
+        &self.input
     }
 
     /// What runs inside a frame.
@@ -319,6 +377,7 @@ impl PartialEq for TaskPhase {
             && self.deadline_ms == other.deadline_ms
             && self.heartbeat_seconds == other.heartbeat_seconds
             && self.started == other.started
+            && self.submitted == other.submitted
     }
 }
 

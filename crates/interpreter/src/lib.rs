@@ -24,7 +24,7 @@ pub mod test_state;
 mod token;
 
 pub use dialect::Dialect;
-pub use effect::{Effect, effects};
+pub use effect::{Effect, effects, undelivered};
 pub use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
 pub use execution::{Execution, Program, Status};
 pub use input::{Identity, Input, Occasion};
