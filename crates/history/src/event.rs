@@ -249,3 +249,44 @@ pub enum Event {
         count: u32,
     },
 }
+
+impl Event {
+    /// When it happened, in milliseconds since 1970.
+    #[must_use]
+    pub fn at_ms(&self) -> i64 {
+        match self {
+            Self::ExecutionStarted { at_ms, .. }
+            | Self::StateEntered { at_ms, .. }
+            | Self::StateExited { at_ms, .. }
+            | Self::TaskScheduled { at_ms, .. }
+            | Self::TaskStarted { at_ms, .. }
+            | Self::TaskSubmitted { at_ms, .. }
+            | Self::TaskSucceeded { at_ms, .. }
+            | Self::TaskFailed { at_ms, .. }
+            | Self::TaskTimedOut { at_ms, .. }
+            | Self::StateAborted { at_ms, .. }
+            | Self::RetryScheduled { at_ms, .. }
+            | Self::StateFailed { at_ms, .. }
+            | Self::WaitStarted { at_ms, .. }
+            | Self::ParallelStarted { at_ms, .. }
+            | Self::ParallelSucceeded { at_ms, .. }
+            | Self::ParallelFailed { at_ms, .. }
+            | Self::MapStarted { at_ms, .. }
+            | Self::IterationStarted { at_ms, .. }
+            | Self::IterationSucceeded { at_ms, .. }
+            | Self::IterationFailed { at_ms, .. }
+            | Self::IterationAborted { at_ms, .. }
+            | Self::MapSucceeded { at_ms, .. }
+            | Self::MapFailed { at_ms, .. }
+            | Self::MapRunStarted { at_ms, .. }
+            | Self::MapRunSucceeded { at_ms, .. }
+            | Self::MapRunFailed { at_ms, .. }
+            | Self::EvaluationFailed { at_ms, .. }
+            | Self::ExecutionSucceeded { at_ms, .. }
+            | Self::ExecutionFailed { at_ms, .. }
+            | Self::ExecutionTimedOut { at_ms, .. }
+            | Self::ExecutionAborted { at_ms, .. }
+            | Self::ExecutionRedriven { at_ms, .. } => *at_ms,
+        }
+    }
+}

@@ -1,69 +1,108 @@
 //! JSON that many events and states refer to, held once.
+//!
+//! What came in as text is parsed when somebody looks inside, and what was computed is written
+//! when somebody wants its text; neither happens twice.
 
-use std::fmt;
+mod size;
+mod text;
+
+use std::fmt::{self, Write as _};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-/// A shared, immutable JSON value that knows its own size.
+/// A shared, immutable JSON value that knows its own text and size.
 #[derive(Clone)]
 pub struct Payload(Arc<Inner>);
 
+/// Either the value or the text is there from the start, and the other can be made from it.
+#[derive(Default)]
 struct Inner {
-    value: Value,
-    /// As it was given, if that was a text of another form than the compact one.
-    text: Option<Box<str>>,
+    value: OnceLock<Value>,
+    /// As it was given, else compact.
+    text: OnceLock<Box<str>>,
     size: OnceLock<usize>,
 }
 
 impl Payload {
     #[must_use]
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(Inner { value, text: None, size: OnceLock::new() }))
+        Self(Arc::new(Inner { value: value.into(), ..Inner::default() }))
     }
 
     /// A value that is shown again as it was written: white space and forms of numbers kept.
     pub fn from_text(text: &str) -> serde_json::Result<Self> {
-        let value = serde_json::from_str(text)?;
-        Ok(Self(Arc::new(Inner { value, text: Some(text.into()), size: OnceLock::new() })))
+        text::check(text)?;
+        Ok(Self::from_checked(text))
     }
 
-    /// Its JSON text: as it was given, else compact.
-    #[must_use]
-    pub fn text(&self) -> String {
-        self.0.text.as_deref().map_or_else(|| self.0.value.to_string(), str::to_owned)
+    /// A text of [`Self::as_text`] that was kept: it may nest deeper than one from outside.
+    pub(crate) fn from_stored(text: &str) -> serde_json::Result<Self> {
+        text::check_stored(text)?;
+        Ok(Self::from_checked(text))
+    }
+
+    fn from_checked(text: impl Into<Box<str>>) -> Self {
+        Self(Arc::new(Inner { text: text.into().into(), ..Inner::default() }))
     }
 
     /// An array of payloads, each of which keeps its text.
     #[must_use]
     pub fn array(parts: &[Self]) -> Self {
-        let value = Value::Array(parts.iter().map(|part| part.value().clone()).collect());
-        let text = parts.iter().any(|part| part.0.text.is_some()).then(|| {
-            let texts: Vec<String> = parts.iter().map(Self::text).collect();
-            format!("[{}]", texts.join(",")).into_boxed_str()
-        });
-        Self(Arc::new(Inner { value, text, size: OnceLock::new() }))
+        let inner = Inner::default();
+        if parts.iter().any(|part| part.0.text.get().is_some()) {
+            let texts: Vec<&str> = parts.iter().map(Self::as_text).collect();
+            inner.text.get_or_init(|| format!("[{}]", texts.join(",")).into());
+        }
+        if inner.text.get().is_none() || parts.iter().all(|part| part.0.value.get().is_some()) {
+            let values = parts.iter().map(|part| part.value().clone());
+            inner.value.get_or_init(|| values.collect());
+        }
+        Self(Arc::new(inner))
+    }
+
+    /// Its JSON text: as it was given, else compact.
+    #[must_use]
+    pub fn as_text(&self) -> &str {
+        self.0.text.get_or_init(|| {
+            let mut text = String::with_capacity(self.size());
+            write!(text, "{}", self.value()).expect("a string takes any text");
+            text.into()
+        })
+    }
+
+    /// A copy of [`Self::as_text`].
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.as_text().to_owned()
     }
 
     #[must_use]
     pub fn value(&self) -> &Value {
-        &self.0.value
+        self.0.value.get_or_init(|| parse(&self.0.text))
     }
 
     /// The value itself, without a copy if nobody else holds it.
     #[must_use]
     pub fn into_value(self) -> Value {
         match Arc::try_unwrap(self.0) {
-            Ok(inner) => inner.value,
-            Err(shared) => shared.value.clone(),
+            Ok(inner) => inner.value.into_inner().unwrap_or_else(|| parse(&inner.text)),
+            Err(shared) => Self(shared).value().clone(),
         }
     }
 
     /// Bytes of its compact JSON text, counted once.
     #[must_use]
     pub fn size(&self) -> usize {
-        *self.0.size.get_or_init(|| size(&self.0.value))
+        *self.0.size.get_or_init(|| size::of(self.value()))
+    }
+
+    /// Whether its size is more than so many bytes. A short text is not parsed to know.
+    #[must_use]
+    pub fn exceeds(&self, bytes_max: usize) -> bool {
+        let short = |text: &str| text.len() <= bytes_max / size::GROWTH_MAX;
+        !self.0.text.get().is_some_and(|text| short(text)) && self.size() > bytes_max
     }
 
     /// Whether both are the very same value in memory.
@@ -71,13 +110,22 @@ impl Payload {
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+
+    /// What [`Self::is_same`] compares.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
+fn parse(text: &OnceLock<Box<str>>) -> Value {
+    text::parse(text.get().expect("there is a text if there is no value"))
 }
 
 impl Deref for Payload {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.0.value
+        self.value()
     }
 }
 
@@ -89,7 +137,11 @@ impl From<Value> for Payload {
 
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
-        self.is_same(other) || self.value() == other.value()
+        let same_text = || match (self.0.text.get(), other.0.text.get()) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => false,
+        };
+        self.is_same(other) || same_text() || self.value() == other.value()
     }
 }
 
@@ -99,51 +151,84 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// The length of the compact text, without writing it.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Null => 4,
-        Value::Bool(true) => 4,
-        Value::Bool(false) => 5,
-        Value::Number(number) => number.to_string().len(),
-        Value::String(text) => text_size(text),
-        Value::Array(elements) => {
-            2 + elements.len().saturating_sub(1) + elements.iter().map(size).sum::<usize>()
-        }
-        Value::Object(fields) => {
-            let inner: usize =
-                fields.iter().map(|(name, value)| text_size(name) + 1 + size(value)).sum();
-            2 + fields.len().saturating_sub(1) + inner
-        }
-    }
-}
-
-fn text_size(text: &str) -> usize {
-    let escapes: usize = text
-        .bytes()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-            0..0x20 => 5,
-            _ => 0,
-        })
-        .sum();
-    text.len() + escapes + 2
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
+    const SPACED: &str = "{ \"b\": 1.0e1, \"a\": [ ] }";
+
+    fn is_parsed(payload: &Payload) -> bool {
+        payload.0.value.get().is_some()
+    }
+
+    fn is_written(payload: &Payload) -> bool {
+        payload.0.text.get().is_some()
+    }
+
     #[test]
-    fn the_size_is_that_of_the_text() {
-        for value in [
-            json!(null),
-            json!([1, -2.5, true, false, "a\"b\\\n\u{1}ü", {}]),
-            json!({"a": {"b": []}, "c\t": [[]], "d": 1e300}),
-        ] {
-            assert_eq!(Payload::new(value.clone()).size(), value.to_string().len(), "{value}");
+    fn a_text_is_parsed_when_somebody_looks_inside() {
+        let payload = Payload::from_text(SPACED).unwrap();
+        assert_eq!(payload.as_text(), SPACED);
+        assert!(payload == Payload::from_text(SPACED).unwrap());
+        assert!(!payload.exceeds(SPACED.len() * size::GROWTH_MAX));
+        assert!(!is_parsed(&payload));
+        assert_eq!(payload["b"], json!(10.0));
+        assert!(is_parsed(&payload));
+        assert_eq!(payload.text(), SPACED, "the text stays as it was given");
+        assert_eq!(payload.into_value(), json!({"b": 10.0, "a": []}));
+    }
+
+    #[test]
+    fn a_value_is_written_when_somebody_wants_the_text() {
+        let payload = Payload::new(json!({"b": 10.0, "a": []}));
+        assert_eq!(payload.size(), 17);
+        assert!(!payload.exceeds(17) && payload.exceeds(16));
+        assert!(!is_written(&payload));
+        assert_eq!(payload.as_text(), r#"{"b":10.0,"a":[]}"#);
+        assert!(std::ptr::eq(payload.as_text(), payload.as_text()));
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_compact_text() {
+        for (text, size) in
+            [(SPACED, 17), ("[ 1e15 ]", 20), (r#"{"a":1,"a":2}"#, 7), (r#""\u00e9""#, 4)]
+        {
+            let payload = Payload::from_text(text).unwrap();
+            for bytes_max in 0..GROWN_MAX {
+                assert_eq!(payload.exceeds(bytes_max), size > bytes_max, "{text}, {bytes_max}");
+            }
+            assert_eq!(payload.size(), size, "{text}");
         }
+    }
+
+    const GROWN_MAX: usize = 200;
+
+    #[test]
+    fn equal_values_are_equal_however_written() {
+        let text = |text| Payload::from_text(text).unwrap();
+        assert_eq!(text(SPACED), Payload::new(json!({"a": [], "b": 10.0})));
+        assert_eq!(text("[1]"), text("[ 1 ]"));
+        assert_ne!(text("1"), text("1.0"));
+        assert_ne!(text("[1]"), Payload::new(json!([2])));
+    }
+
+    #[test]
+    fn an_array_keeps_the_texts_of_its_parts() {
+        let (text, value) = (Payload::from_text("1e1").unwrap(), Payload::new(json!({"a": 1})));
+        for (parts, written) in [
+            (vec![], "[]"),
+            (vec![value.clone()], r#"[{"a":1}]"#),
+            (vec![text.clone(), value.clone(), text.clone()], r#"[1e1,{"a":1},1e1]"#),
+        ] {
+            let array = Payload::array(&parts);
+            assert_eq!(array.as_text(), written);
+            let values: Value = parts.iter().map(|part| part.value().clone()).collect();
+            assert_eq!(*array, values);
+            assert_eq!(array.size(), values.to_string().len());
+        }
+        let both = Payload::array(&[Payload::from_text("1").unwrap(), value]);
+        assert!(is_written(&both) && !is_parsed(&both), "nobody has looked inside");
     }
 }
