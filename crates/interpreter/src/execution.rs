@@ -316,6 +316,18 @@ impl Execution {
             && self.left_behind().any(|attempt| !self.is_handed_over(attempt))
     }
 
+    /// Whether any of its tasks must send signs of life.
+    #[must_use]
+    pub fn has_heartbeats(&self) -> bool {
+        self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Heartbeat(_)))
+    }
+
+    /// Attempts whose results it waits for.
+    #[must_use]
+    pub fn open_attempts(&self) -> usize {
+        if self.status == Status::Running { self.left_behind().count() } else { 0 }
+    }
+
     /// Whether this attempt has been scheduled, be it over or not.
     #[must_use]
     pub fn knows(&self, attempt: Attempt) -> bool {

@@ -1,0 +1,63 @@
+//! Names as they are stored: short, of one length, spread evenly.
+
+use std::fmt;
+
+use everstep_store::Shard;
+use minicbor::{Decode, Encode};
+use sha2::{Digest, Sha256};
+
+/// An execution, by its ARN.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct ExecutionId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
+
+impl ExecutionId {
+    #[must_use]
+    pub fn of(arn: &str) -> Self {
+        Self(digest(arn.as_bytes()))
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The shard that owns the execution: always the same, as the number of shards is.
+    #[must_use]
+    pub fn shard(self, shards: u16) -> Shard {
+        Shard(u16::from_be_bytes([self.0[0], self.0[1]]) % shards)
+    }
+}
+
+impl fmt::Debug for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Something that has a list of executions: a machine, a version, an alias, a Map Run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct ListId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 8]);
+
+impl ListId {
+    #[must_use]
+    pub fn of(arn: &str) -> Self {
+        Self(digest(arn.as_bytes()))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 8] {
+        &self.0
+    }
+}
+
+/// The first bytes of the SHA-256 of a text: nobody makes two texts that share them.
+pub(crate) fn digest<const N: usize>(text: &[u8]) -> [u8; N] {
+    let whole = Sha256::digest(text);
+    let mut first = [0; N];
+    first.copy_from_slice(&whole[..N]);
+    first
+}

@@ -1,0 +1,151 @@
+//! Where the runtime's rows are: the keys of each space. `docs/design/storage.md` says the same in
+//! words.
+
+use everstep_store::after_prefix;
+
+use crate::id::{ExecutionId, ListId};
+use crate::revision::RevisionId;
+use crate::summary::Standing;
+
+/// `Executions`: an execution → its summary.
+pub(crate) fn execution(id: ExecutionId) -> Vec<u8> {
+    id.bytes().to_vec()
+}
+
+/// `Journal`: a step of an execution → its record. Steps count from 0 without a gap.
+pub(crate) fn step(id: ExecutionId, sequence: u32) -> Vec<u8> {
+    [id.bytes().as_slice(), &sequence.to_be_bytes()].concat()
+}
+
+/// `Outbox`: a step that must be followed by something outside → what.
+pub(crate) fn outbox(id: ExecutionId, sequence: u32) -> Vec<u8> {
+    step(id, sequence)
+}
+
+/// The execution and the step of a key of `Journal` or `Outbox`.
+pub(crate) fn parse_step(key: &[u8]) -> Option<(ExecutionId, u32)> {
+    let (id, sequence) = key.split_at_checked(16)?;
+    Some((ExecutionId::from_bytes(id)?, u32::from_be_bytes(sequence.try_into().ok()?)))
+}
+
+/// `Lists`: a list's executions of one status, latest first.
+pub(crate) fn listed(list: ListId, standing: Standing, at: Position) -> Vec<u8> {
+    [&list_prefix(list, standing), at.bytes().as_slice()].concat()
+}
+
+pub(crate) fn list_prefix(list: ListId, standing: Standing) -> Vec<u8> {
+    [list.bytes().as_slice(), &[standing as u8]].concat()
+}
+
+/// A place in a list: latest start first, then by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position([u8; 24]);
+
+impl Position {
+    pub(crate) fn new(started_ms: i64, id: ExecutionId) -> Self {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&(!ordered(started_ms)).to_be_bytes());
+        bytes[8..].copy_from_slice(id.bytes());
+        Self(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 24] {
+        &self.0
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    pub(crate) fn id(&self) -> Option<ExecutionId> {
+        ExecutionId::from_bytes(&self.0[8..])
+    }
+}
+
+const NEAR: u8 = 0;
+const FAR: u8 = 1;
+
+/// `Wakes`: an execution that a start of the engine must look at → when it is due, or nothing if that is
+/// at once.
+pub(crate) fn near(id: ExecutionId) -> Vec<u8> {
+    [&[NEAR], id.bytes().as_slice()].concat()
+}
+
+pub(crate) fn near_all() -> (Vec<u8>, Vec<u8>) {
+    (vec![NEAR], after_prefix(&[NEAR]))
+}
+
+pub(crate) fn parse_near(key: &[u8]) -> Option<ExecutionId> {
+    ExecutionId::from_bytes(key.get(1..)?)
+}
+
+/// `Wakes`: an execution that nobody needs to look at before it is due.
+pub(crate) fn far(due_ms: i64, id: ExecutionId) -> Vec<u8> {
+    [&[FAR], ordered(due_ms).to_be_bytes().as_slice(), id.bytes()].concat()
+}
+
+/// All that is due from one moment on and before another.
+pub(crate) fn far_between(from_ms: i64, to_ms: i64) -> (Vec<u8>, Vec<u8>) {
+    let key = |at| [&[FAR], ordered(at).to_be_bytes().as_slice()].concat();
+    (key(from_ms), key(to_ms))
+}
+
+pub(crate) fn parse_far(key: &[u8]) -> Option<(i64, ExecutionId)> {
+    let due = parse_ordered(key.get(1..9)?)?;
+    Some((due, ExecutionId::from_bytes(key.get(9..)?)?))
+}
+
+/// `Closed`: executions by the moment of their end.
+pub(crate) fn closed(stopped_ms: i64, id: ExecutionId) -> Vec<u8> {
+    [ordered(stopped_ms).to_be_bytes().as_slice(), id.bytes()].concat()
+}
+
+pub(crate) fn closed_before(at_ms: i64) -> Vec<u8> {
+    ordered(at_ms).to_be_bytes().to_vec()
+}
+
+pub(crate) fn parse_closed(key: &[u8]) -> Option<(i64, ExecutionId)> {
+    let (at, id) = key.split_at_checked(8)?;
+    Some((parse_ordered(at)?, ExecutionId::from_bytes(id)?))
+}
+
+/// `Catalog`: a revision by its digest → its content.
+pub(crate) fn revision(id: RevisionId) -> Vec<u8> {
+    [b"revision/".as_slice(), id.bytes()].concat()
+}
+
+/// As a number whose bytes are in the order of the signed ones.
+fn ordered(at_ms: i64) -> u64 {
+    at_ms.cast_unsigned() ^ (1 << 63)
+}
+
+fn parse_ordered(bytes: &[u8]) -> Option<i64> {
+    Some((u64::from_be_bytes(bytes.try_into().ok()?) ^ (1 << 63)).cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_what_they_name() {
+        let id = ExecutionId::of("a");
+        let moments = [i64::MIN, -1, 0, 1, 1_700_000_000_000, i64::MAX];
+        assert!(moments.map(|at| far(at, id)).is_sorted());
+        assert!(moments.map(|at| closed(at, id)).is_sorted());
+        let latest_first = moments.map(|at| Position::new(at, id));
+        assert!(latest_first.iter().rev().is_sorted());
+        assert!([0, 1, 255, 256, u32::MAX].map(|sequence| step(id, sequence)).is_sorted());
+    }
+
+    #[test]
+    fn keys_say_what_they_name() {
+        let id = ExecutionId::of("a");
+        assert_eq!(parse_step(&step(id, 7)), Some((id, 7)));
+        assert_eq!(parse_near(&near(id)), Some(id));
+        assert_eq!(parse_far(&far(-5, id)), Some((-5, id)));
+        assert_eq!(parse_closed(&closed(99, id)), Some((99, id)));
+        assert_eq!(Position::new(3, id).id(), Some(id));
+        assert_eq!(parse_step(b"short"), None);
+    }
+}

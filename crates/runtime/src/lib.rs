@@ -1,0 +1,38 @@
+//! The runtime: what executions decide is made durable, and what they ask for is done.
+//!
+//! Executions are spread over shards, each with one owner ([`Shard`]); many steps share one commit; what a
+//! step asks for leaves when the step is durable, and once more after a crash. [`Engine`] puts shards on
+//! threads; [`Reader`] reads what is stored beside them. What a state does is the interpreter's, how rows
+//! are kept the store's, how tasks are run the [`TaskRunner`]'s.
+
+mod after;
+mod clock;
+mod engine;
+mod error;
+mod id;
+mod layout;
+mod message;
+mod observer;
+mod reader;
+mod revision;
+mod settings;
+mod shard;
+mod summary;
+mod task;
+mod visibility;
+mod world;
+
+pub use clock::{Clock, SystemClock};
+pub use engine::Engine;
+pub use error::{Error, Result};
+pub use id::{ExecutionId, ListId};
+pub use message::{Ended, Message, Postbox, Reply, Start, Started};
+pub use observer::{Observer, Silent};
+pub use reader::Reader;
+pub use revision::{Prepared, Revision, RevisionId};
+pub use settings::Settings;
+pub use shard::Shard;
+pub use summary::{Standing, Summary};
+pub use task::{Cancelled, Job, Report, Task, TaskRunner};
+pub use visibility::{Bookmark, Page};
+pub use world::{Parts, World};

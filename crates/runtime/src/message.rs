@@ -1,0 +1,157 @@
+//! All that can wake a shard.
+
+use std::fmt;
+use std::sync::Arc;
+
+use everstep_interpreter::{Attempt, Failure, Payload, Status};
+
+use crate::error::{Error, Result};
+use crate::id::{ExecutionId, ListId};
+use crate::revision::Prepared;
+use crate::task::Report;
+
+/// Called exactly once, when what it answers is durable or refused.
+pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Where messages for executions are taken; never waits.
+pub trait Postbox: Send + Sync {
+    fn post(&self, id: ExecutionId, message: Message);
+}
+
+pub enum Message {
+    /// `watcher` is answered when the execution is over.
+    Start {
+        start: Box<Start>,
+        reply: Reply<Started>,
+        watcher: Option<Reply<Ended>>,
+    },
+    /// What is said of an attempt; answered when it counts.
+    Report {
+        id: ExecutionId,
+        attempt: Attempt,
+        report: Report,
+        reply: Option<Reply<()>>,
+    },
+    Heartbeat {
+        id: ExecutionId,
+        attempt: Attempt,
+        reply: Reply<()>,
+    },
+    /// Answered with the moment of the end.
+    Stop {
+        id: ExecutionId,
+        failure: Failure,
+        reply: Reply<i64>,
+    },
+    /// Answered with the moment of the redrive.
+    Redrive {
+        id: ExecutionId,
+        reply: Reply<i64>,
+    },
+    /// Answered when the execution is over.
+    Watch {
+        id: ExecutionId,
+        reply: Reply<Ended>,
+    },
+    /// Removes an execution that is over, with all that is stored of it.
+    Delete {
+        id: ExecutionId,
+        reply: Reply<()>,
+    },
+    /// What a step asked for outside has been done.
+    Delivered {
+        id: ExecutionId,
+        sequence: u32,
+    },
+}
+
+/// An execution to be started.
+#[derive(Debug, Clone)]
+pub struct Start {
+    pub id: ExecutionId,
+    pub arn: Arc<str>,
+    pub prepared: Arc<Prepared>,
+    pub input: Payload,
+    pub lists: Vec<ListId>,
+    pub labels: Vec<(String, String)>,
+}
+
+impl Start {
+    /// An execution in the list of its machine.
+    #[must_use]
+    pub fn new(arn: &str, prepared: Arc<Prepared>, input: Payload) -> Self {
+        let lists = vec![ListId::of(&prepared.revision.machine_arn)];
+        let (id, arn) = (ExecutionId::of(arn), arn.into());
+        Self { id, arn, prepared, input, lists, labels: Vec::new() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    pub started_ms: i64,
+    /// It was running already, with the same input.
+    pub known: bool,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub status: Status,
+    pub started_ms: i64,
+    pub stopped_ms: i64,
+}
+
+impl Message {
+    /// Answers without having done anything.
+    pub fn refuse(self, error: Error) {
+        match self {
+            Self::Start { reply, watcher, .. } => {
+                if let Some(watcher) = watcher {
+                    watcher(Err(error.clone()));
+                }
+                reply(Err(error));
+            }
+            Self::Report { reply, .. } => {
+                if let Some(reply) = reply {
+                    reply(Err(error));
+                }
+            }
+            Self::Heartbeat { reply, .. } | Self::Delete { reply, .. } => reply(Err(error)),
+            Self::Stop { reply, .. } | Self::Redrive { reply, .. } => reply(Err(error)),
+            Self::Watch { reply, .. } => reply(Err(error)),
+            Self::Delivered { .. } => {}
+        }
+    }
+
+    /// The execution it is for.
+    #[must_use]
+    pub fn id(&self) -> ExecutionId {
+        match self {
+            Self::Start { start, .. } => start.id,
+            Self::Report { id, .. }
+            | Self::Heartbeat { id, .. }
+            | Self::Stop { id, .. }
+            | Self::Redrive { id, .. }
+            | Self::Watch { id, .. }
+            | Self::Delete { id, .. }
+            | Self::Delivered { id, .. } => *id,
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start { start, .. } => write!(f, "Start({})", start.arn),
+            Self::Report { id, attempt, report, .. } => {
+                write!(f, "Report({id:?}, {attempt:?}, {report:?})")
+            }
+            Self::Heartbeat { id, attempt, .. } => write!(f, "Heartbeat({id:?}, {attempt:?})"),
+            Self::Stop { id, .. } => write!(f, "Stop({id:?})"),
+            Self::Redrive { id, .. } => write!(f, "Redrive({id:?})"),
+            Self::Watch { id, .. } => write!(f, "Watch({id:?})"),
+            Self::Delete { id, .. } => write!(f, "Delete({id:?})"),
+            Self::Delivered { id, sequence } => write!(f, "Delivered({id:?}, {sequence})"),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What is stored of executions, read beside the shards: by any thread, without waiting for them.
+
+use std::sync::Arc;
+
+use everstep_history::{Event, journal};
+use everstep_store::{Scan, Space, after_prefix};
+
+use crate::error::{Error, Result};
+use crate::id::ExecutionId;
+use crate::layout;
+use crate::revision::Prepared;
+use crate::shard::slot;
+use crate::summary::Summary;
+use crate::world::World;
+
+#[derive(Clone)]
+pub struct Reader {
+    pub(crate) world: Arc<World>,
+}
+
+impl Reader {
+    #[must_use]
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world }
+    }
+
+    pub(crate) fn shard(&self, id: ExecutionId) -> everstep_store::Shard {
+        id.shard(self.world.store.shards())
+    }
+
+    pub fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
+        let row =
+            self.world.store.get(self.shard(id), Space::Executions, &layout::execution(id))?;
+        row.map(|row| Summary::decode(&row)).transpose()
+    }
+
+    /// What an execution runs by.
+    pub fn prepared(&self, summary: &Summary) -> Result<Arc<Prepared>> {
+        self.world.revisions.find(summary.revision)
+    }
+
+    /// All that has happened in an execution.
+    pub fn events(&self, id: ExecutionId) -> Result<Vec<Event>> {
+        Ok(slot::events(&self.world, self.shard(id), id)?.0)
+    }
+
+    /// What happened in the first step and in the last one: enough to know input, output and failure.
+    pub fn first_and_last(&self, id: ExecutionId) -> Result<Option<(Vec<Event>, Vec<Event>)>> {
+        let (from, to) = (id.bytes(), after_prefix(id.bytes()));
+        let one = |scan| -> Result<Option<Vec<Event>>> {
+            let rows = self.world.store.scan(self.shard(id), Space::Journal, scan)?;
+            let decoded = rows.first().map(|(_, record)| journal::decode(record));
+            decoded.transpose().map_err(|error| {
+                Error::damaged(&format!("a step of an execution cannot be read: {error}"))
+            })
+        };
+        let first = one(Scan::between(from, &to, 1))?;
+        let last = one(Scan::between(from, &to, 1).reversed())?;
+        Ok(first.zip(last))
+    }
+}

@@ -1,0 +1,231 @@
+//! What an execution runs by: a definition and its circumstances, kept for ever under the digest of
+//! its content, and the programs made from them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use everstep_asl::model::{Kind, Resource};
+use everstep_asl::{Machine, Options, Source, WorkflowType, parse};
+use everstep_interpreter::{Dialect, Identity, Limits, Program};
+use everstep_store::{Batch, Done, Shard, Space, Store};
+use minicbor::{Decode, Encode};
+
+use crate::error::{Error, Result};
+use crate::id::digest;
+use crate::layout;
+
+/// A state machine as it was when executions of it were started. Two that are equal are one.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Revision {
+    #[n(0)]
+    pub machine_arn: String,
+    #[n(1)]
+    pub machine_name: String,
+    #[n(2)]
+    pub role_arn: String,
+    #[n(3)]
+    pub definition: String,
+    /// An EXPRESS workflow: nothing of its executions is stored.
+    #[n(4)]
+    pub express: bool,
+    /// The dialect of the service, not that of the specification.
+    #[n(5)]
+    pub aws: bool,
+    #[n(6)]
+    pub payload_bytes: u64,
+    #[n(7)]
+    pub history_events: Option<u32>,
+    #[n(8)]
+    pub inline_concurrency: u32,
+}
+
+/// A revision by the digest of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+#[cbor(transparent)]
+pub struct RevisionId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
+
+impl RevisionId {
+    pub(crate) fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl Revision {
+    #[must_use]
+    pub fn new(machine_arn: &str, role_arn: &str, definition: &str) -> Self {
+        let limits = Limits::default();
+        Self {
+            machine_arn: machine_arn.to_owned(),
+            machine_name: machine_arn.rsplit(':').next().unwrap_or_default().to_owned(),
+            role_arn: role_arn.to_owned(),
+            definition: definition.to_owned(),
+            express: false,
+            aws: false,
+            payload_bytes: limits.payload_bytes as u64,
+            history_events: limits.history_events,
+            inline_concurrency: limits.inline_concurrency,
+        }
+    }
+
+    #[must_use]
+    pub fn express(self) -> Self {
+        Self { express: true, history_events: None, ..self }
+    }
+
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        Self { aws: dialect == Dialect::Aws, ..self }
+    }
+
+    fn encoded(&self) -> Vec<u8> {
+        minicbor::to_vec(self).expect("writing to memory cannot fail")
+    }
+
+    fn program(&self) -> Option<Program> {
+        let workflow_type =
+            if self.express { WorkflowType::Express } else { WorkflowType::Standard };
+        let source = Source::new("definition", self.definition.as_str());
+        let parsed = parse(&source, &Options { workflow_type, lone_state: false });
+        Some(Program {
+            machine: Arc::new(parsed.into_accepted_machine()?),
+            dialect: if self.aws { Dialect::Aws } else { Dialect::Spec },
+            limits: Limits {
+                payload_bytes: usize::try_from(self.payload_bytes).unwrap_or(usize::MAX),
+                history_events: self.history_events,
+                inline_concurrency: self.inline_concurrency,
+            },
+        })
+    }
+}
+
+/// A revision, ready to run.
+#[derive(Debug)]
+pub struct Prepared {
+    pub id: RevisionId,
+    pub revision: Revision,
+    pub program: Arc<Program>,
+    /// Activities that the definition names.
+    pub(crate) activities: Vec<String>,
+    /// What all its executions share.
+    anybody: Identity,
+}
+
+impl Prepared {
+    /// Who an execution of this revision is.
+    #[must_use]
+    pub fn identity(&self, execution_arn: &str) -> Identity {
+        Identity {
+            execution_arn: execution_arn.into(),
+            execution_name: execution_arn.rsplit(':').next().unwrap_or_default().into(),
+            ..self.anybody.clone()
+        }
+    }
+
+    fn new(id: RevisionId, revision: Revision) -> Result<Self> {
+        let program = Arc::new(revision.program().ok_or(Error::InvalidDefinition)?);
+        let anybody = Identity {
+            execution_arn: "".into(),
+            execution_name: "".into(),
+            role_arn: revision.role_arn.as_str().into(),
+            machine_arn: revision.machine_arn.as_str().into(),
+            machine_name: revision.machine_name.as_str().into(),
+        };
+        let activities = activities(&program.machine);
+        Ok(Self { id, revision, program, activities, anybody })
+    }
+}
+
+fn activities(machine: &Machine) -> Vec<String> {
+    let mut found = Vec::new();
+    machine.each_state(&mut |state, _, _| {
+        if let Kind::Task(task) = &state.kind
+            && let Resource::Activity { arn } = &task.resource
+            && !found.contains(arn)
+        {
+            found.push(arn.clone());
+        }
+    });
+    found
+}
+
+/// Revisions that have been used lately, parsed.
+pub(crate) struct Revisions {
+    store: Arc<dyn Store>,
+    cache: Mutex<Cache>,
+}
+
+struct Cache {
+    prepared: HashMap<RevisionId, (u64, Arc<Prepared>)>,
+    uses: u64,
+}
+
+/// Beyond this many, the ones unused for longest are parsed again when they are needed.
+const CACHED_MAX: usize = 1024;
+
+impl Revisions {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, cache: Mutex::new(Cache { prepared: HashMap::new(), uses: 0 }) }
+    }
+
+    /// Makes a revision durable, unless it is, and calls `done` then.
+    pub(crate) fn keep(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
+        let encoded = revision.encoded();
+        let id = RevisionId(digest(&encoded));
+        let key = layout::revision(id);
+        let prepared = self.prepare(id, revision)?;
+        if self.store.get(Shard::CATALOG, Space::Catalog, &key)?.is_none() {
+            let mut batch = Batch::new(Shard::CATALOG);
+            batch.put(Space::Catalog, key, encoded);
+            self.store.commit(batch, done);
+        } else {
+            done(Ok(()));
+        }
+        Ok(prepared)
+    }
+
+    pub(crate) fn find(&self, id: RevisionId) -> Result<Arc<Prepared>> {
+        if let Some(found) = self.cached(id) {
+            return Ok(found);
+        }
+        let key = layout::revision(id);
+        let row = self.store.get(Shard::CATALOG, Space::Catalog, &key)?;
+        let row =
+            row.ok_or_else(|| Error::damaged("a definition that executions run by is gone"))?;
+        let revision = minicbor::decode(&row)
+            .map_err(|error| Error::damaged(&format!("a definition cannot be read: {error}")))?;
+        self.prepare(id, revision)
+    }
+
+    fn cached(&self, id: RevisionId) -> Option<Arc<Prepared>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.uses += 1;
+        let now = cache.uses;
+        let (used, prepared) = cache.prepared.get_mut(&id)?;
+        *used = now;
+        Some(prepared.clone())
+    }
+
+    fn prepare(&self, id: RevisionId, revision: Revision) -> Result<Arc<Prepared>> {
+        if let Some(found) = self.cached(id) {
+            return Ok(found);
+        }
+        let prepared = Arc::new(Prepared::new(id, revision)?);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.uses += 1;
+        let used = cache.uses;
+        cache.prepared.insert(id, (used, prepared.clone()));
+        if cache.prepared.len() > CACHED_MAX {
+            cache.forget_oldest();
+        }
+        Ok(prepared)
+    }
+}
+
+impl Cache {
+    fn forget_oldest(&mut self) {
+        let oldest = self.prepared.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| *id);
+        if let Some(id) = oldest {
+            self.prepared.remove(&id);
+        }
+    }
+}

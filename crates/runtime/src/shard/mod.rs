@@ -1,0 +1,215 @@
+//! A shard: executions with one owner, which takes messages one at a time.
+//!
+//! A shard never waits for a commit. It decides on what is in memory, hands the step over, and goes on;
+//! what follows from a step leaves only when the step is durable. So memory may be ahead of the store,
+//! never the other way round, and steps become durable in the order in which they were decided. If a
+//! commit fails, memory cannot be trusted any more and the whole engine gives up: the next start folds
+//! what the store has.
+//!
+//! Nothing here knows of threads or clocks: time comes with each call. The simulation drives this very
+//! code.
+
+mod outbox;
+mod requests;
+mod retention;
+pub(crate) mod slot;
+mod step;
+mod tick;
+mod wake;
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use everstep_history::{Attempt, Event};
+use everstep_interpreter::undelivered;
+use everstep_store::{Scan, Space};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::error::{Error, Result};
+use crate::id::ExecutionId;
+use crate::layout;
+use crate::message::Message;
+use crate::world::World;
+use slot::Slot;
+use wake::Wake;
+
+pub struct Shard {
+    shard: everstep_store::Shard,
+    world: Arc<World>,
+    slots: HashMap<ExecutionId, Box<Slot>>,
+    /// When executions must be woken, earliest first: those in memory, and those that wait for what is
+    /// near.
+    timers: BTreeSet<(i64, ExecutionId)>,
+    /// The first moment whose timers are in the store alone.
+    far_from_ms: i64,
+    /// Executions that the world may have to be asked again for, since the engine started.
+    unrecovered: HashSet<ExecutionId>,
+    recovery: VecDeque<ExecutionId>,
+    /// Signs of life that executions expect which are not in memory now.
+    heartbeats: HashMap<ExecutionId, Vec<(Attempt, i64)>>,
+    /// Executions that leave memory when their last commit is acknowledged.
+    leaving: VecDeque<(u64, ExecutionId)>,
+    /// The last commit handed over, and the last acknowledged.
+    ticket: u64,
+    acknowledged: Arc<AtomicU64>,
+    uses: u64,
+    next_sweep_ms: i64,
+    swept_to: Vec<u8>,
+    /// The last commit that removed something.
+    sweep_ticket: u64,
+    seeds: Pcg64Mcg,
+}
+
+impl Shard {
+    /// Takes a shard over: reads what must be woken, and asks once more for what may not have been done.
+    /// Executions are read when they are needed.
+    pub fn open(
+        shard: everstep_store::Shard,
+        world: Arc<World>,
+        seed: u64,
+        now_ms: i64,
+    ) -> Result<Self> {
+        let mut opened = Self {
+            shard,
+            slots: HashMap::new(),
+            timers: BTreeSet::new(),
+            far_from_ms: i64::MIN,
+            unrecovered: HashSet::new(),
+            recovery: VecDeque::new(),
+            heartbeats: HashMap::new(),
+            leaving: VecDeque::new(),
+            ticket: 0,
+            acknowledged: Arc::default(),
+            uses: 0,
+            next_sweep_ms: now_ms + world.settings.sweep_every_ms,
+            swept_to: Vec::new(),
+            sweep_ticket: 0,
+            seeds: Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0)),
+            world,
+        };
+        opened.read_near()?;
+        opened.read_far(now_ms)?;
+        opened.empty_outbox()?;
+        Ok(opened)
+    }
+
+    fn read_near(&mut self) -> Result<()> {
+        let (mut from, to) = layout::near_all();
+        loop {
+            const ROWS: usize = 10_000;
+            let scan = Scan::between(&from, &to, ROWS);
+            let rows = self.world.store.scan(self.shard, Space::Wakes, scan)?;
+            for (key, row) in &rows {
+                let id = layout::parse_near(key)
+                    .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
+                match Wake::of_row(row) {
+                    Wake::Near(due) => {
+                        self.timers.insert((due, id));
+                    }
+                    _ => {
+                        self.unrecovered.insert(id);
+                        self.recovery.push_back(id);
+                    }
+                }
+            }
+            let Some((last, _)) = rows.last().filter(|_| rows.len() == ROWS) else { return Ok(()) };
+            from = [last.as_slice(), &[0]].concat();
+        }
+    }
+
+    /// Takes a message. Everything it leads to is handed over when this returns.
+    pub fn handle(&mut self, message: Message, now_ms: i64) {
+        if let Some(error) = self.world.failure() {
+            return message.refuse(error.clone());
+        }
+        match message {
+            Message::Start { start, reply, watcher } => {
+                self.start(*start, reply, watcher, now_ms);
+            }
+            Message::Report { id, attempt, report, reply } => {
+                self.report(id, attempt, report, reply, now_ms);
+            }
+            Message::Heartbeat { id, attempt, reply } => self.heartbeat(id, attempt, reply, now_ms),
+            Message::Stop { id, failure, reply } => self.stop(id, failure, reply, now_ms),
+            Message::Redrive { id, reply } => self.redrive(id, reply, now_ms),
+            Message::Watch { id, reply } => self.watch(id, reply, now_ms),
+            Message::Delete { id, reply } => self.delete(id, reply, now_ms),
+            Message::Delivered { id, sequence } => self.delivered(id, sequence),
+        }
+    }
+
+    /// Takes an execution out of memory, or reads it from the store. What it asked for before a crash is
+    /// asked for again the first time it is read.
+    fn take(&mut self, id: ExecutionId, now_ms: i64) -> Result<Option<Box<Slot>>> {
+        if let Some(slot) = self.slots.remove(&id) {
+            return Ok(Some(slot));
+        }
+        let Some((mut slot, events)) = Slot::load(&self.world, self.shard, id)? else {
+            return Ok(None);
+        };
+        match self.heartbeats.remove(&id) {
+            Some(expected) => {
+                for (attempt, due_ms) in expected {
+                    slot.execution.expect_heartbeat(attempt, due_ms);
+                }
+            }
+            None => {
+                for (attempt, _) in slot.execution.heartbeats() {
+                    slot.execution.heartbeat(attempt, now_ms);
+                }
+            }
+        }
+        slot.armed = slot.execution.next_due_ms().filter(|due| self.timers.contains(&(*due, id)));
+        let slot = Box::new(slot);
+        Ok(Some(if self.unrecovered.remove(&id) {
+            self.recover(slot, &events, now_ms)
+        } else {
+            slot
+        }))
+    }
+
+    /// Asks for what may not have been done before a crash, unless its time has passed meanwhile.
+    fn recover(&mut self, slot: Box<Slot>, events: &[Event], now_ms: i64) -> Box<Slot> {
+        let slot = self.pass_time(slot, now_ms);
+        for effect in undelivered(&slot.execution, events) {
+            if let Some(task) = self.task(&slot, effect, true) {
+                self.world.runner.dispatch(*task);
+            }
+        }
+        slot
+    }
+
+    /// Puts an execution into memory, and sees to it that it is woken in time.
+    fn put_back(&mut self, mut slot: Box<Slot>, now_ms: i64) {
+        self.arm(&mut slot);
+        self.uses += 1;
+        slot.used = self.uses;
+        if !slot.is_running() || (slot.is_durable() && slot.is_parked(now_ms)) {
+            self.leaving.push_back((slot.ticket, slot.id));
+        }
+        self.slots.insert(slot.id, slot);
+    }
+
+    fn arm(&mut self, slot: &mut Slot) {
+        let due = match slot.wake {
+            Wake::Far(due) if due >= self.far_from_ms => None,
+            _ => slot.execution.next_due_ms(),
+        };
+        if due == slot.armed {
+            return;
+        }
+        if let Some(old) = slot.armed {
+            self.timers.remove(&(old, slot.id));
+        }
+        if let Some(due) = due {
+            self.timers.insert((due, slot.id));
+        }
+        slot.armed = due;
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.seeds.next_u64()
+    }
+}

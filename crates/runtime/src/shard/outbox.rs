@@ -1,0 +1,82 @@
+//! What a step asked for outside and nobody has confirmed: attempts to be cancelled.
+
+use everstep_history::{Attempt, FrameId};
+use everstep_store::{Batch, Scan, Space};
+
+use super::Shard;
+use crate::after::After;
+use crate::error::{Error, Result};
+use crate::id::ExecutionId;
+use crate::layout;
+use crate::summary::Summary;
+
+pub(super) fn encode(attempts: &[Attempt]) -> Vec<u8> {
+    let bytes = |attempt: &Attempt| {
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&attempt.frame.0.to_be_bytes());
+        bytes[4..].copy_from_slice(&attempt.number.to_be_bytes());
+        bytes
+    };
+    attempts.iter().flat_map(bytes).collect()
+}
+
+fn decode(row: &[u8]) -> Vec<Attempt> {
+    let word = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap_or_default());
+    row.chunks_exact(8)
+        .map(|bytes| Attempt { frame: FrameId(word(&bytes[..4])), number: word(&bytes[4..]) })
+        .collect()
+}
+
+impl Shard {
+    /// Asks once more for all that may not have been done before a crash.
+    pub(super) fn empty_outbox(&mut self) -> Result<()> {
+        let mut from = Vec::new();
+        loop {
+            const ROWS: usize = 1000;
+            let scan = Scan::between(&from, &[], ROWS);
+            let rows = self.world.store.scan(self.shard, Space::Outbox, scan)?;
+            for (key, row) in &rows {
+                let (id, sequence) = layout::parse_step(key)
+                    .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
+                self.cancel_again(id, sequence, row)?;
+            }
+            let Some((last, _)) = rows.last().filter(|_| rows.len() == ROWS) else { return Ok(()) };
+            from = [last.as_slice(), &[0]].concat();
+        }
+    }
+
+    fn cancel_again(&mut self, id: ExecutionId, sequence: u32, row: &[u8]) -> Result<()> {
+        let summary =
+            self.world.store.get(self.shard, Space::Executions, &layout::execution(id))?;
+        match summary {
+            Some(summary) => {
+                let arn = Summary::decode(&summary)?.arn.into();
+                let attempts = decode(row);
+                After::Cancel { id, arn, attempts, sequence }.run(&self.world);
+            }
+            None => self.delivered(id, sequence),
+        }
+        Ok(())
+    }
+
+    /// It has been done.
+    pub(super) fn delivered(&mut self, id: ExecutionId, sequence: u32) {
+        let mut batch = Batch::new(self.shard);
+        batch.remove(Space::Outbox, layout::outbox(id, sequence));
+        self.commit(batch, Vec::new());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_read_as_written() {
+        let attempts = [
+            Attempt { frame: FrameId(0), number: 3 },
+            Attempt { frame: FrameId(9), number: 1 << 20 },
+        ];
+        assert_eq!(decode(&encode(&attempts)), attempts);
+    }
+}

@@ -1,0 +1,174 @@
+//! What each message does.
+
+use everstep_history::{Attempt, Failure, FailureStage};
+use everstep_interpreter::{Input, Status};
+
+use super::Shard;
+use super::slot::Slot;
+use crate::after::After;
+use crate::error::{Error, Result};
+use crate::id::ExecutionId;
+use crate::message::{Ended, Reply, Start, Started};
+use crate::task::Report;
+
+impl Shard {
+    /// A start that is repeated finds the execution it has started.
+    pub(super) fn start(
+        &mut self,
+        start: Start,
+        reply: Reply<Started>,
+        watcher: Option<Reply<Ended>>,
+        now_ms: i64,
+    ) {
+        match self.take(start.id, now_ms) {
+            Err(error) => reply(Err(error)),
+            Ok(None) => {
+                let mut slot = Box::new(Slot::new(&start, now_ms));
+                slot.watchers.extend(watcher);
+                let started = Started { started_ms: now_ms, known: false };
+                let after = vec![After::reply(reply, Ok(started))];
+                self.step(slot, [Input::Start { input: start.input }], now_ms, after);
+            }
+            Ok(Some(mut slot)) => {
+                let same = slot.is_running()
+                    && slot.summary.revision == start.prepared.id
+                    && *slot.execution.input() == start.input;
+                let answer = if same {
+                    slot.watchers.extend(watcher);
+                    Ok(Started { started_ms: slot.summary.started_ms, known: true })
+                } else {
+                    Err(Error::AlreadyExists(Box::new(slot.summary.clone())))
+                };
+                self.answer(slot, reply, answer, now_ms);
+            }
+        }
+    }
+
+    pub(super) fn report(
+        &mut self,
+        id: ExecutionId,
+        attempt: Attempt,
+        report: Report,
+        reply: Option<Reply<()>>,
+        now_ms: i64,
+    ) {
+        let reply = reply.unwrap_or_else(|| Box::new(|_| {}));
+        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        if !slot.execution.awaits(attempt) {
+            let error =
+                if slot.execution.knows(attempt) { Error::Settled } else { Error::NoSuchTask };
+            return self.answer(slot, reply, Err(error), now_ms);
+        }
+        let after = vec![After::reply(reply, Ok(()))];
+        self.step(slot, report.into_inputs(attempt), now_ms, after);
+    }
+
+    /// Not written down: after a crash every task has its whole interval again.
+    pub(super) fn heartbeat(
+        &mut self,
+        id: ExecutionId,
+        attempt: Attempt,
+        reply: Reply<()>,
+        now_ms: i64,
+    ) {
+        let Some((mut slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let answer = if slot.execution.heartbeat(attempt, now_ms) {
+            Ok(())
+        } else if slot.execution.knows(attempt) {
+            Err(Error::Settled)
+        } else {
+            Err(Error::NoSuchTask)
+        };
+        self.answer(slot, reply, answer, now_ms);
+    }
+
+    /// Stopping what is over answers with the moment of its end.
+    pub(super) fn stop(
+        &mut self,
+        id: ExecutionId,
+        failure: Failure,
+        reply: Reply<i64>,
+        now_ms: i64,
+    ) {
+        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        match slot.summary.stopped_ms {
+            Some(stopped_ms) => self.answer(slot, reply, Ok(stopped_ms), now_ms),
+            None => {
+                let after = vec![After::reply(reply, Ok(now_ms))];
+                self.step(slot, [Input::Stop { failure }], now_ms, after);
+            }
+        }
+    }
+
+    pub(super) fn redrive(&mut self, id: ExecutionId, reply: Reply<i64>, now_ms: i64) {
+        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let over = matches!(
+            slot.execution.status(),
+            Status::Failed { .. } | Status::Aborted { .. } | Status::TimedOut
+        );
+        if !over || !slot.is_durable() || self.is_expired(&slot, now_ms) {
+            let error = Error::WrongStatus(Box::new(slot.summary.clone()));
+            return self.answer(slot, reply, Err(error), now_ms);
+        }
+        let after = vec![After::reply(reply, Ok(now_ms))];
+        self.step(slot, [Input::Redrive], now_ms, after);
+    }
+
+    pub(super) fn watch(&mut self, id: ExecutionId, reply: Reply<Ended>, now_ms: i64) {
+        let Some((mut slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        if slot.is_running() {
+            slot.watchers.push(reply);
+            self.put_back(slot, now_ms);
+        } else {
+            let ended = slot.ended();
+            self.answer(slot, reply, Ok(ended), now_ms);
+        }
+    }
+
+    pub(super) fn take_or_refuse<T>(
+        &mut self,
+        id: ExecutionId,
+        reply: Reply<T>,
+        now_ms: i64,
+    ) -> Option<(Box<Slot>, Reply<T>)> {
+        match self.take(id, now_ms) {
+            Ok(Some(slot)) => return Some((slot, reply)),
+            Ok(None) => reply(Err(Error::NotFound)),
+            Err(error) => reply(Err(error)),
+        }
+        None
+    }
+
+    /// Answers when all that the answer rests on is durable.
+    pub(super) fn answer<T: Send + 'static>(
+        &mut self,
+        slot: Box<Slot>,
+        reply: Reply<T>,
+        answer: Result<T>,
+        now_ms: i64,
+    ) {
+        self.follow(slot.ticket, vec![After::reply(reply, answer)]);
+        self.put_back(slot, now_ms);
+    }
+}
+
+impl Report {
+    /// What is said of an attempt implies that it has started, unless it says that it could not.
+    fn into_inputs(self, attempt: Attempt) -> Vec<Input> {
+        let started = Input::TaskStarted { attempt, worker: None };
+        match self {
+            Self::Started { worker } => vec![Input::TaskStarted { attempt, worker }],
+            Self::Submitted { output } => vec![started, Input::TaskSubmitted { attempt, output }],
+            Self::Succeeded { output } => vec![started, Input::TaskSucceeded { attempt, output }],
+            Self::Failed { failure, stage } => {
+                let failed = Input::TaskFailed { attempt, failure, stage };
+                match stage {
+                    FailureStage::Schedule | FailureStage::Start => vec![failed],
+                    FailureStage::Run | FailureStage::Submit => vec![started, failed],
+                }
+            }
+            Self::MapRunFinished { children } => vec![Input::MapRunFinished { attempt, children }],
+            Self::MapRunFailed { failure } => vec![Input::MapRunFailed { attempt, failure }],
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Removing executions: after their time, or when asked to. A few rows at a time.
+//!
+//! An execution's steps go first, from the last one back, and its own row goes with the first of them: so
+//! its name stays taken until all is gone, and what a crash leaves behind is found again by the row that
+//! names the moment of its end.
+
+use everstep_store::{Batch, Scan, Space, after_prefix};
+
+use super::Shard;
+use super::slot::Slot;
+use crate::after::After;
+use crate::error::{Error, Result};
+use crate::id::ExecutionId;
+use crate::layout::{self, Position};
+use crate::message::{Message, Reply};
+use crate::summary::{Standing, Summary};
+
+/// Steps that are removed at a time.
+const STEPS_AT_A_TIME: usize = 500;
+/// Executions that are removed at a time.
+const EXECUTIONS_AT_A_TIME: usize = 32;
+
+impl Shard {
+    pub(super) fn is_expired(&self, slot: &Slot, now_ms: i64) -> bool {
+        let retention = self.world.settings.retention_ms;
+        matches!((slot.summary.stopped_ms, retention), (Some(stopped), Some(kept)) if stopped <= now_ms - kept)
+    }
+
+    pub(super) fn sweep_if_due(&mut self, now_ms: i64) {
+        let Some(kept) = self.world.settings.retention_ms else { return };
+        if now_ms < self.next_sweep_ms {
+            return;
+        }
+        if !self.is_acknowledged(self.sweep_ticket) {
+            self.next_sweep_ms = now_ms + 1;
+            return;
+        }
+        match self.sweep(now_ms.saturating_sub(kept)) {
+            Ok(true) => self.next_sweep_ms = now_ms + 1,
+            Ok(false) => self.next_sweep_ms = now_ms + self.world.settings.sweep_every_ms,
+            Err(error) => {
+                self.world.fail(error);
+            }
+        }
+    }
+
+    /// Removes some of the executions that ended before a moment; whether there may be more.
+    fn sweep(&mut self, before_ms: i64) -> Result<bool> {
+        let to = layout::closed_before(before_ms);
+        if self.swept_to >= to {
+            self.swept_to.clear();
+        }
+        let scan = Scan::between(&self.swept_to, &to, EXECUTIONS_AT_A_TIME);
+        let rows = self.world.store.scan(self.shard, Space::Closed, scan)?;
+        for (key, _) in &rows {
+            let (_, id) = layout::parse_closed(key)
+                .ok_or_else(|| Error::damaged("a key of the closed executions cannot be read"))?;
+            let removed = self.remove(id)?;
+            self.sweep_ticket = self.ticket;
+            if removed.is_none() {
+                return Ok(true);
+            }
+            self.swept_to = [key.as_slice(), &[0]].concat();
+        }
+        Ok(rows.len() == EXECUTIONS_AT_A_TIME)
+    }
+
+    pub(super) fn delete(&mut self, id: ExecutionId, reply: Reply<()>, now_ms: i64) {
+        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else {
+            return;
+        };
+        if slot.is_running() {
+            let error = Error::WrongStatus(Box::new(slot.summary.clone()));
+            return self.answer(slot, reply, Err(error), now_ms);
+        }
+        let ticket = slot.ticket;
+        if !self.is_acknowledged(ticket) {
+            // What is on its way must be there before it can be removed.
+            let (postbox, again) = (self.world.postbox.clone(), Message::Delete { id, reply });
+            let after = After::Answer(Box::new(move |_| postbox.post(id, again)));
+            self.follow(ticket, vec![after]);
+            return self.put_back(slot, now_ms);
+        }
+        match self.remove(id) {
+            Err(error) => reply(Err(error)),
+            Ok(Some(last)) => self.follow(last, vec![After::reply(reply, Ok(()))]),
+            Ok(None) => self.world.postbox.post(id, Message::Delete { id, reply }),
+        }
+    }
+
+    /// Removes an execution, or its last steps if there are many: then there is no ticket.
+    fn remove(&mut self, id: ExecutionId) -> Result<Option<u64>> {
+        self.slots.remove(&id);
+        let key = layout::execution(id);
+        let Some(row) = self.world.store.get(self.shard, Space::Executions, &key)? else {
+            return Ok(Some(self.ticket));
+        };
+        let summary = Summary::decode(&row)?;
+        let to = after_prefix(id.bytes());
+        let scan = Scan::between(id.bytes(), &to, STEPS_AT_A_TIME).reversed();
+        let steps = self.world.store.scan(self.shard, Space::Journal, scan)?;
+        let mut batch = Batch::new(self.shard);
+        let rest = steps.len() == STEPS_AT_A_TIME;
+        for (step, _) in steps {
+            batch.remove(Space::Journal, step);
+        }
+        if !rest {
+            erase(&summary, id, &mut batch);
+        }
+        let ticket = self.commit(batch, Vec::new());
+        Ok((!rest).then_some(ticket))
+    }
+}
+
+fn erase(summary: &Summary, id: ExecutionId, batch: &mut Batch) {
+    batch.remove(Space::Executions, layout::execution(id));
+    let at = Position::new(summary.started_ms, id);
+    for list in &summary.lists {
+        for standing in Standing::ALL {
+            batch.remove(Space::Lists, layout::listed(*list, standing, at));
+        }
+    }
+    if let Some(stopped_ms) = summary.stopped_ms {
+        batch.remove(Space::Closed, layout::closed(stopped_ms, id));
+    }
+}

@@ -1,0 +1,221 @@
+//! One step: decide, write down, and only then act.
+
+use std::sync::atomic::Ordering;
+
+use everstep_history::{Event, journal};
+use everstep_interpreter::{Effect, Input, Occasion, effects};
+use everstep_store::{Batch, Space};
+
+use super::Shard;
+use super::slot::Slot;
+use super::wake::Wake;
+use crate::after::After;
+use crate::layout::{self, Position};
+use crate::revision::Prepared;
+use crate::summary::Standing;
+use crate::task::{Job, Task};
+
+impl Shard {
+    /// Lets an execution decide on inputs, all in one step; `after` and what the step asks for follow
+    /// when it is durable. The execution goes back into memory.
+    pub(super) fn step(
+        &mut self,
+        slot: Box<Slot>,
+        inputs: impl IntoIterator<Item = Input>,
+        now_ms: i64,
+        after: Vec<After>,
+    ) {
+        let slot = self.decide(slot, inputs, now_ms, after);
+        self.put_back(slot, now_ms);
+    }
+
+    pub(super) fn decide(
+        &mut self,
+        mut slot: Box<Slot>,
+        inputs: impl IntoIterator<Item = Input>,
+        now_ms: i64,
+        mut after: Vec<After>,
+    ) -> Box<Slot> {
+        let prepared = slot.prepared.clone();
+        let missing = self.missing_activities(&prepared);
+        let mut events = Vec::new();
+        for input in inputs {
+            let seed = self.draw();
+            let occasion = Occasion { now_ms, seed, missing_activities: &missing };
+            events.append(&mut slot.execution.decide(input, occasion));
+        }
+        if events.is_empty() {
+            self.follow(slot.ticket, after);
+            return slot;
+        }
+        let was = Shown::of(&slot);
+        slot.note(&events, now_ms);
+        self.ask_for(&slot, &events, &mut after);
+        if !slot.is_running() {
+            let ended = slot.ended();
+            let watchers = std::mem::take(&mut slot.watchers);
+            let tell = |reply| After::reply(reply, Ok(ended.clone()));
+            after.extend(watchers.into_iter().map(tell));
+        }
+        self.record(&mut slot, was, &events, after);
+        slot
+    }
+
+    fn missing_activities<'p>(&self, prepared: &'p Prepared) -> Vec<&'p str> {
+        let named = prepared.activities.iter().map(String::as_str);
+        named.filter(|arn| self.world.runner.lacks_activity(arn)).collect()
+    }
+
+    /// What the events ask the world for.
+    fn ask_for(&self, slot: &Slot, events: &[Event], after: &mut Vec<After>) {
+        let mut cancelled = Vec::new();
+        for effect in effects(&slot.execution, events) {
+            match effect {
+                Effect::CancelTask { attempt } => cancelled.push(attempt),
+                effect => after.extend(self.task(slot, effect, false).map(After::Dispatch)),
+            }
+        }
+        if !cancelled.is_empty() {
+            let arn = slot.execution.identity().execution_arn.clone();
+            let (id, sequence, attempts) = (slot.id, slot.sequence, cancelled);
+            after.push(After::Cancel { id, arn, attempts, sequence });
+        }
+    }
+
+    /// The task that an effect asks for, if it asks for one.
+    pub(super) fn task(&self, slot: &Slot, effect: Effect, again: bool) -> Option<Box<Task>> {
+        let (attempt, state, job) = match effect {
+            Effect::ScheduleTask { attempt, state, resource, parameters, credentials } => {
+                (attempt, state, Job::Call { resource, parameters, credentials })
+            }
+            Effect::StartMapRun { attempt, state, frame, inputs } => {
+                (attempt, state, Job::MapRun { frame, inputs })
+            }
+            _ => return None,
+        };
+        Some(Box::new(Task {
+            execution: slot.id,
+            execution_arn: slot.execution.identity().execution_arn.clone(),
+            attempt,
+            state,
+            job,
+            again,
+            postbox: self.world.postbox.clone(),
+        }))
+    }
+
+    /// Writes a step down.
+    fn record(&mut self, slot: &mut Slot, was: Shown, events: &[Event], after: Vec<After>) {
+        if !slot.is_durable() {
+            after.into_iter().for_each(|action| action.run(&self.world));
+            return;
+        }
+        let mut batch = Batch::new(self.shard);
+        let step = layout::step(slot.id, slot.sequence);
+        batch.insert(Space::Journal, step, journal::encode(events));
+        slot.show(was, &mut batch);
+        let wanted = if slot.is_running() {
+            Wake::wanted(&slot.execution, self.far_from_ms)
+        } else {
+            Wake::Never
+        };
+        slot.wake = slot.wake.change(wanted, slot.id, &mut batch);
+        for action in &after {
+            if let After::Cancel { id, attempts, sequence, .. } = action {
+                let row = super::outbox::encode(attempts);
+                batch.put(Space::Outbox, layout::outbox(*id, *sequence), row);
+            }
+        }
+        slot.sequence += 1;
+        slot.ticket = self.commit(batch, after);
+    }
+
+    /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
+    pub(super) fn commit(&mut self, batch: Batch, after: Vec<After>) -> u64 {
+        self.ticket += 1;
+        let (ticket, acknowledged, world) =
+            (self.ticket, self.acknowledged.clone(), self.world.clone());
+        let done = move |outcome: everstep_store::Result<()>| match outcome {
+            Ok(()) => {
+                acknowledged.store(ticket, Ordering::Release);
+                after.into_iter().for_each(|action| action.run(&world));
+            }
+            Err(error) => {
+                let error = world.fail(error.into());
+                after.into_iter().for_each(|action| action.refuse(&error));
+            }
+        };
+        self.world.store.commit(batch, Box::new(done));
+        ticket
+    }
+
+    /// What depends on commits that have been made already, the last of them `ticket`.
+    pub(super) fn follow(&mut self, ticket: u64, after: Vec<After>) {
+        if after.is_empty() {
+            return;
+        }
+        if self.is_acknowledged(ticket) {
+            after.into_iter().for_each(|action| action.run(&self.world));
+        } else {
+            // An empty batch is done when all before it are.
+            self.commit(Batch::new(self.shard), after);
+        }
+    }
+
+    pub(super) fn is_acknowledged(&self, ticket: u64) -> bool {
+        ticket <= self.acknowledged.load(Ordering::Acquire)
+    }
+}
+
+impl Slot {
+    /// Keeps the summary true.
+    fn note(&mut self, events: &[Event], now_ms: i64) {
+        self.summary.standing = Standing::of(self.execution.status());
+        self.summary.stopped_ms = (!self.is_running()).then_some(now_ms);
+        for event in events {
+            if let Event::ExecutionRedriven { at_ms, count } = event {
+                self.summary.redrives = *count;
+                self.summary.redriven_ms = Some(*at_ms);
+            }
+        }
+    }
+
+    /// Writes what lists show, where it has changed.
+    fn show(&self, was: Shown, batch: &mut Batch) {
+        let Self { id, summary, .. } = self;
+        let at = Position::new(summary.started_ms, *id);
+        if let Shown::As { standing, stopped_ms } = was {
+            if standing == summary.standing {
+                return;
+            }
+            for list in &summary.lists {
+                batch.remove(Space::Lists, layout::listed(*list, standing, at));
+            }
+            if let Some(stopped_ms) = stopped_ms {
+                batch.remove(Space::Closed, layout::closed(stopped_ms, *id));
+            }
+        }
+        for list in &summary.lists {
+            batch.put(Space::Lists, layout::listed(*list, summary.standing, at), Vec::new());
+        }
+        if let Some(stopped_ms) = summary.stopped_ms {
+            batch.put(Space::Closed, layout::closed(stopped_ms, *id), Vec::new());
+        }
+        batch.put(Space::Executions, layout::execution(*id), summary.encoded());
+    }
+}
+
+/// What lists show of an execution before a step.
+enum Shown {
+    NotYet,
+    As { standing: Standing, stopped_ms: Option<i64> },
+}
+
+impl Shown {
+    fn of(slot: &Slot) -> Self {
+        if slot.sequence == 0 {
+            return Self::NotYet;
+        }
+        Self::As { standing: slot.summary.standing, stopped_ms: slot.summary.stopped_ms }
+    }
+}

@@ -1,0 +1,81 @@
+//! An execution as lists show it: who it is and how it stands.
+
+use everstep_interpreter::Status;
+use minicbor::{Decode, Encode};
+
+use crate::error::{Error, Result};
+use crate::id::{ExecutionId, ListId};
+use crate::revision::RevisionId;
+
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct Summary {
+    #[n(0)]
+    pub arn: String,
+    #[n(1)]
+    pub revision: RevisionId,
+    #[n(2)]
+    pub standing: Standing,
+    #[n(3)]
+    pub started_ms: i64,
+    #[n(4)]
+    pub stopped_ms: Option<i64>,
+    #[n(5)]
+    pub redrives: u32,
+    #[n(6)]
+    pub redriven_ms: Option<i64>,
+    /// The lists it is in.
+    #[n(7)]
+    pub lists: Vec<ListId>,
+    /// What the one who started it wants to know again.
+    #[n(8)]
+    pub labels: Vec<(String, String)>,
+}
+
+/// A status without what came with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+#[cbor(index_only)]
+#[repr(u8)]
+pub enum Standing {
+    #[n(0)]
+    Running = 0,
+    #[n(1)]
+    Succeeded = 1,
+    #[n(2)]
+    Failed = 2,
+    #[n(3)]
+    TimedOut = 3,
+    #[n(4)]
+    Aborted = 4,
+}
+
+impl Standing {
+    pub const ALL: [Self; 5] =
+        [Self::Running, Self::Succeeded, Self::Failed, Self::TimedOut, Self::Aborted];
+
+    #[must_use]
+    pub fn of(status: &Status) -> Self {
+        match status {
+            Status::Running => Self::Running,
+            Status::Succeeded { .. } => Self::Succeeded,
+            Status::Failed { .. } => Self::Failed,
+            Status::TimedOut => Self::TimedOut,
+            Status::Aborted { .. } => Self::Aborted,
+        }
+    }
+}
+
+impl Summary {
+    #[must_use]
+    pub fn id(&self) -> ExecutionId {
+        ExecutionId::of(&self.arn)
+    }
+
+    pub(crate) fn encoded(&self) -> Vec<u8> {
+        minicbor::to_vec(self).expect("writing to memory cannot fail")
+    }
+
+    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
+        minicbor::decode(row)
+            .map_err(|error| Error::damaged(&format!("an execution's row cannot be read: {error}")))
+    }
+}

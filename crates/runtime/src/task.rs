@@ -1,0 +1,138 @@
+//! Tasks as they leave the engine, and what comes back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, Payload, task_token};
+
+use crate::id::{ExecutionId, digest};
+use crate::message::{Message, Postbox};
+
+/// Does the work that executions ask for.
+///
+/// Both methods are called on the thread that commits, so neither may wait: take the task and return.
+pub trait TaskRunner: Send + Sync {
+    /// Called once the attempt is durable, and once more after each crash that came before its result
+    /// was: with the same token and request id, and with [`Task::again`] set. Whatever it does, the
+    /// first result that is recorded counts and no other.
+    fn dispatch(&self, task: Task);
+
+    /// Nobody waits for the attempt any more. Called once that is durable, and again after a crash until
+    /// it has returned once. The attempt may be unknown here, or long over.
+    fn cancel(&self, cancelled: Cancelled);
+
+    /// Whether an activity that a definition names does not exist. Called before an execution that may
+    /// enter it goes on.
+    fn lacks_activity(&self, _arn: &str) -> bool {
+        false
+    }
+}
+
+/// One attempt of one task, to be run.
+#[derive(Clone)]
+pub struct Task {
+    pub execution: ExecutionId,
+    pub execution_arn: Arc<str>,
+    pub attempt: Attempt,
+    pub state: Arc<str>,
+    pub job: Job,
+    /// It may have been dispatched before: a crash hides whether it was, and how far it got.
+    pub again: bool,
+    pub(crate) postbox: Arc<dyn Postbox>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Job {
+    Call {
+        resource: String,
+        parameters: Payload,
+        credentials: Option<Payload>,
+    },
+    /// A child execution for each input of a distributed Map.
+    MapRun {
+        frame: FrameId,
+        inputs: Payload,
+    },
+}
+
+/// An attempt that nobody waits for any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancelled {
+    pub execution: ExecutionId,
+    pub execution_arn: Arc<str>,
+    pub attempt: Attempt,
+}
+
+/// What is said of an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// A worker has taken it.
+    Started {
+        worker: Option<Arc<str>>,
+    },
+    /// It has been handed on, and the result will come from elsewhere.
+    Submitted {
+        output: Payload,
+    },
+    Succeeded {
+        output: Payload,
+    },
+    Failed {
+        failure: Failure,
+        stage: FailureStage,
+    },
+    /// What became of the children of a distributed Map, in the order of their inputs.
+    MapRunFinished {
+        children: Vec<Result<Payload, Failure>>,
+    },
+    MapRunFailed {
+        failure: Failure,
+    },
+}
+
+impl Task {
+    /// What names the attempt for ever.
+    #[must_use]
+    pub fn token(&self) -> String {
+        task_token(&self.execution_arn, self.attempt)
+    }
+
+    /// A UUID that names the attempt for ever.
+    #[must_use]
+    pub fn request_id(&self) -> String {
+        uuid(digest(self.token().as_bytes()))
+    }
+
+    pub fn report(&self, report: Report) {
+        let (id, attempt) = (self.execution, self.attempt);
+        self.postbox.post(id, Message::Report { id, attempt, report, reply: None });
+    }
+
+    pub fn succeed(&self, output: Payload) {
+        self.report(Report::Succeeded { output });
+    }
+
+    pub fn fail(&self, failure: Failure) {
+        self.report(Report::Failed { failure, stage: FailureStage::Run });
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("execution", &self.execution_arn)
+            .field("attempt", &self.attempt)
+            .field("state", &self.state)
+            .field("job", &self.job)
+            .field("again", &self.again)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Version 8: the bits are the user's own.
+fn uuid(mut bytes: [u8; 16]) -> String {
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

@@ -1,0 +1,58 @@
+//! What all shards of an engine share.
+
+use std::sync::{Arc, OnceLock};
+
+use everstep_store::Store;
+
+use crate::error::Error;
+use crate::message::Postbox;
+use crate::observer::Observer;
+use crate::revision::Revisions;
+use crate::settings::Settings;
+use crate::task::TaskRunner;
+
+/// What an engine is made of.
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub runner: Arc<dyn TaskRunner>,
+    pub observer: Arc<dyn Observer>,
+    pub settings: Settings,
+}
+
+pub struct World {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) runner: Arc<dyn TaskRunner>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) revisions: Revisions,
+    pub(crate) settings: Settings,
+    failure: OnceLock<Error>,
+}
+
+impl World {
+    #[must_use]
+    pub fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
+        let Parts { store, runner, observer, settings } = parts;
+        let revisions = Revisions::new(store.clone());
+        Self { store, runner, observer, postbox, revisions, settings, failure: OnceLock::new() }
+    }
+
+    /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was
+    /// decided in memory may not be what is stored, so all of it is given up.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.get()
+    }
+
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        let mut first = false;
+        let failure = self.failure.get_or_init(|| {
+            first = true;
+            error
+        });
+        if first {
+            self.observer.failed(failure);
+        }
+        failure.clone()
+    }
+}
