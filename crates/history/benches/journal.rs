@@ -46,7 +46,7 @@ fn records(c: &mut Criterion) {
     group.bench_function("encode ten states, 1 KiB, text not made yet", |b| {
         b.iter_batched(
             || run(&Payload::new(value.clone())),
-            |events| journal::encode(&events),
+            |events| (journal::encode(&events), events),
             criterion::BatchSize::SmallInput,
         );
     });

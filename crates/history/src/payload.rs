@@ -6,7 +6,7 @@
 mod size;
 mod text;
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -66,8 +66,8 @@ impl Payload {
     #[must_use]
     pub fn as_text(&self) -> &str {
         self.0.text.get_or_init(|| {
-            let mut text = String::with_capacity(self.size());
-            write!(text, "{}", self.value()).expect("a string takes any text");
+            let text = serde_json::to_string(self.value()).expect("every value has a text");
+            self.0.size.get_or_init(|| text.len());
             text.into()
         })
     }

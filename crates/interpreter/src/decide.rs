@@ -355,7 +355,7 @@ impl Decider<'_> {
         next: Option<Position>,
     ) -> Result<(), Fault> {
         let Finished { output, assigned } = finished;
-        if output.size() > self.execution.program.limits.payload_bytes {
+        if output.exceeds(self.execution.program.limits.payload_bytes) {
             let what = self.execution.state_of(id).map(|state| state.name.to_string());
             return Err(Fault::TooLarge { what: what.unwrap_or_default() });
         }

@@ -68,7 +68,7 @@ pub(crate) fn call(
         }
         None => None,
     };
-    if parameters.size() > bytes_max {
+    if parameters.exceeds(bytes_max) {
         return Err(Fault::TooLarge { what: state.name.to_string() });
     }
     Ok(Call { parameters, credentials, timeout_seconds, heartbeat_seconds })
@@ -80,7 +80,7 @@ pub(crate) fn succeeded(decider: &mut Decider<'_>, attempt: Attempt, output: Pay
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Task(task) = &state.kind else { return };
-    if output.size() > decider.execution.program.limits.payload_bytes {
+    if output.exceeds(decider.execution.program.limits.payload_bytes) {
         return too_large(decider, attempt, &task.resource);
     }
     decider.emit(Event::TaskSucceeded { attempt, at_ms: decider.now_ms, output: output.clone() });

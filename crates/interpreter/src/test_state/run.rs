@@ -325,7 +325,7 @@ impl Bench<'_> {
         next: Option<Arc<str>>,
         seen: &mut Inspection,
     ) -> Response {
-        if finished.output.size() > self.request.limits.payload_bytes {
+        if finished.output.exceeds(self.request.limits.payload_bytes) {
             let fault = Fault::TooLarge { what: state.name.to_string() };
             return self.fault(state, fault, seen);
         }

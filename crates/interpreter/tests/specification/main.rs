@@ -14,6 +14,7 @@ mod guide_error_names;
 mod guide_examples;
 mod guide_retries;
 mod properties;
+mod recorded_journals;
 mod spec_choice;
 mod spec_complex_retry;
 mod spec_data;

@@ -1,7 +1,7 @@
 //! A world in which tasks answer as scripted and time moves only when nothing else happens.
 //!
-//! Every run also proves that a fold of its events gives the live execution, and that its AWS
-//! history is well formed.
+//! Every run also proves that a fold of its recorded events gives the live execution, and that its
+//! AWS history is well formed.
 
 mod well_formed;
 
@@ -10,6 +10,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use everstep_asl::{Machine, Options, Source, parse};
+use everstep_history::journal;
 use everstep_interpreter::{
     Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits,
     Occasion, Payload, Program, Status, aws_history, effects,
@@ -180,6 +181,7 @@ impl World {
             folded: execution.clone(),
             execution,
             events: Vec::new(),
+            records: Vec::new(),
             calls: Vec::new(),
             cancelled: Vec::new(),
             now_ms: START_MS,
@@ -213,6 +215,8 @@ pub(crate) struct Run {
     pub(crate) execution: Execution,
     folded: Execution,
     pub(crate) events: Vec<Event>,
+    /// The journal: one record for each input.
+    pub(crate) records: Vec<Vec<u8>>,
     pub(crate) calls: Vec<Call>,
     pub(crate) cancelled: Vec<Attempt>,
     pub(crate) now_ms: i64,
@@ -265,7 +269,11 @@ impl Run {
         self.seed += 1;
         let occasion = Occasion::new(self.now_ms, self.seed);
         let decided = self.execution.decide(input, occasion);
-        for event in &decided {
+        let record = journal::encode(&decided);
+        let recorded = journal::decode(&record).expect("what was recorded can be read");
+        assert_eq!(recorded, decided, "what was recorded is not what was decided");
+        self.records.push(record);
+        for event in &recorded {
             self.folded.apply(event);
         }
         assert!(self.folded == self.execution, "a fold of the events is not the live execution");
