@@ -1,0 +1,194 @@
+//! The directory of a store: whose it is, what it holds, and what must be so before it is used.
+//!
+//! `lock` says which process has it open, `FORMAT` what it is, `high-water` how far it had come, and
+//! `rows` belongs to fjall.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::{fmt, process};
+
+use crate::mark::MarkFile;
+use crate::rows::{Fault, Rows};
+use crate::{OpenError, Options, failure};
+
+pub(crate) const FORMAT_LINE: &str = "everstep store, format 1";
+const MAKING_LINE: &str = "everstep store, being made";
+
+const FORMAT: &str = "FORMAT";
+const FORMAT_NEW: &str = "FORMAT.new";
+const LOCK: &str = "lock";
+const MARK: &str = "high-water";
+const ROWS: &str = "rows";
+
+type Result<T> = std::result::Result<T, OpenError>;
+
+/// A directory that is ready to be written to.
+pub(crate) struct Directory {
+    pub(crate) path: PathBuf,
+    pub(crate) shards: u16,
+    pub(crate) rows: Rows,
+    pub(crate) mark: MarkFile,
+    /// The number of the last commit.
+    pub(crate) number: u64,
+    pub(crate) lock: Lock,
+}
+
+/// What FORMAT says.
+enum Format {
+    /// There is none, and nothing else either.
+    Empty,
+    /// The process that made the store did not finish; nothing was ever acknowledged.
+    Making,
+    Made {
+        shards: u16,
+    },
+}
+
+impl Directory {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(io_error(path))?;
+        fs::create_dir_all(&path).map_err(io_error(&path))?;
+        // Before the lock, which is a file too: nothing is written to somebody else's directory.
+        format(&path)?;
+        let lock = Lock::take(&path)?;
+        match format(&path)? {
+            Format::Made { shards } => Self::open_made(path, shards, options, lock),
+            Format::Empty | Format::Making => Self::make(path, options, lock),
+        }
+    }
+
+    /// FORMAT comes last: a store whose making was interrupted is made again from the start.
+    fn make(path: PathBuf, options: &Options, lock: Lock) -> Result<Self> {
+        write_format(&path, MAKING_LINE)?;
+        let rows = path.join(ROWS);
+        if rows.exists() {
+            fs::remove_dir_all(&rows).map_err(io_error(&rows))?;
+        }
+        let mark = path.join(MARK);
+        let mark = MarkFile::create(&mark, 0).map_err(io_error(&mark))?;
+        let rows = Rows::create(&rows, options.cache_bytes).map_err(fault(&path))?;
+        let number = first_commit(&path, &rows, 0)?;
+        write_format(&path, &format!("{FORMAT_LINE}\nshards {}", options.shards))?;
+        path.parent().map(sync_directory).transpose().map_err(io_error(&path))?;
+        Ok(Self { path, shards: options.shards, rows, mark, number, lock })
+    }
+
+    fn open_made(path: PathBuf, shards: u16, options: &Options, lock: Lock) -> Result<Self> {
+        let mark_path = path.join(MARK);
+        let (mark, marked) = MarkFile::open(&mark_path).map_err(io_error(&mark_path))?;
+        let rows = Rows::open(&path.join(ROWS), options.cache_bytes).map_err(fault(&path))?;
+        let number = rows.number().map_err(fault(&path))?.unwrap_or(0);
+        let marked = marked.unwrap_or(0);
+        if number < marked && !options.accept_loss {
+            return Err(OpenError::Behind { directory: path, store: number, mark: marked });
+        }
+        let number = first_commit(&path, &rows, number)?;
+        Ok(Self { path, shards, rows, mark, number, lock })
+    }
+}
+
+/// Commits nothing but a number: shows that the store can be written before anybody relies on it.
+fn first_commit(path: &Path, rows: &Rows, number: u64) -> Result<u64> {
+    rows.changes(number + 1, 0).commit().map_err(fault(path))?;
+    Ok(number + 1)
+}
+
+fn format(path: &Path) -> Result<Format> {
+    let file = path.join(FORMAT);
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return empty(path),
+        Err(error) => return Err(OpenError::Io { path: file, error }),
+    };
+    let mut lines = text.lines();
+    match lines.next().unwrap_or_default() {
+        MAKING_LINE => Ok(Format::Making),
+        FORMAT_LINE => {
+            let shards = lines.next().and_then(|line| line.strip_prefix("shards ")?.parse().ok());
+            let what = || format!("{} does not say how many shards there are", file.display());
+            let shards = shards.ok_or_else(|| damaged(path, what()))?;
+            Ok(Format::Made { shards })
+        }
+        other => {
+            Err(OpenError::UnknownFormat { directory: path.to_owned(), found: other.to_owned() })
+        }
+    }
+}
+
+/// Whether a directory without FORMAT may become a store.
+fn empty(path: &Path) -> Result<Format> {
+    for entry in fs::read_dir(path).map_err(io_error(path))? {
+        let name = entry.map_err(io_error(path))?.file_name();
+        // The first two are left by a making that had hardly begun, the last is every ext4's.
+        if ![LOCK, FORMAT_NEW, "lost+found"].iter().any(|known| name == *known) {
+            return Err(OpenError::NotAStore { directory: path.to_owned() });
+        }
+    }
+    Ok(Format::Empty)
+}
+
+fn write_format(path: &Path, text: &str) -> Result<()> {
+    let (new, file) = (path.join(FORMAT_NEW), path.join(FORMAT));
+    let write = || {
+        let mut written = File::create(&new)?;
+        writeln!(written, "{text}")?;
+        written.sync_all()?;
+        fs::rename(&new, &file)?;
+        sync_directory(path)
+    };
+    write().map_err(io_error(&file))
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Held while the store is open; the system lets go of it when the process ends, however it ends.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    fn take(directory: &Path) -> Result<Self> {
+        let path = directory.join(LOCK);
+        let options =
+            File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = options.map_err(io_error(&path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let _ = file.read_to_string(&mut text);
+                let pid = text.trim().parse().ok();
+                return Err(OpenError::InUse { directory: directory.to_owned(), pid });
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(OpenError::Io { path, error }),
+        }
+        let mut write = || {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", process::id())
+        };
+        write().map_err(io_error(&path))?;
+        Ok(Self { _file: file })
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    let path = path.to_owned();
+    move |error| OpenError::Io { path, error }
+}
+
+fn damaged(directory: &Path, what: impl fmt::Display) -> OpenError {
+    OpenError::Damaged { directory: directory.to_owned(), what: what.to_string() }
+}
+
+fn fault(directory: &Path) -> impl FnOnce(Fault) -> OpenError {
+    let directory = directory.to_owned();
+    move |fault| match fault {
+        Fault::Fjall(fjall::Error::Io(error)) => OpenError::Io { path: directory, error },
+        Fault::Fjall(fjall::Error::Locked) => OpenError::InUse { directory, pid: None },
+        other => damaged(&directory, failure::describe(&other)),
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a store is not opened. Each message says what was found, what it means and what to do.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process has the store open.
+    InUse { directory: PathBuf, pid: Option<u32> },
+    /// The directory holds something else.
+    NotAStore { directory: PathBuf },
+    /// A version of this program that is not known made the store.
+    UnknownFormat { directory: PathBuf, found: String },
+    /// The store has lost acknowledged work.
+    Behind { directory: PathBuf, store: u64, mark: u64 },
+    /// A file is damaged or missing.
+    Damaged { directory: PathBuf, what: String },
+    /// A file cannot be read or written.
+    Io { path: PathBuf, error: io::Error },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse { directory, pid } => {
+                write!(f, "the store in {} is in use by ", directory.display())?;
+                match pid {
+                    Some(pid) => write!(f, "process {pid}")?,
+                    None => f.write_str("another process")?,
+                }
+                f.write_str(": stop that process, or use another directory")
+            }
+            Self::NotAStore { directory } => write!(
+                f,
+                "{} is not empty and is not a store (it has no file FORMAT): use another directory",
+                directory.display()
+            ),
+            Self::UnknownFormat { directory, found } => write!(
+                f,
+                "the store in {} has the format {found:?}, this program knows {:?}: use the version \
+                 of the program that made it, or another directory",
+                directory.display(),
+                crate::directory::FORMAT_LINE
+            ),
+            Self::Behind { directory, store, mark } => write!(
+                f,
+                "the store in {} ends with commit {store}, but commit {mark} was acknowledged: a \
+                 file was damaged, cut off or restored from an older copy; restore a whole copy of \
+                 the directory, or accept the loss to go on without the missing work",
+                directory.display()
+            ),
+            Self::Damaged { directory, what } => write!(
+                f,
+                "the store in {} is damaged: {what}; check the disk and restore a whole copy of the \
+                 directory",
+                directory.display()
+            ),
+            Self::Io { path, error } => write!(f, "{}: {error}{}", path.display(), hint(error)),
+        }
+    }
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ": the directory of a store must be writable"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": make room and start again",
+        _ => "",
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
