@@ -95,7 +95,7 @@ impl Engine {
         let done = Box::new(move |outcome| {
             let _ = sender.send(outcome);
         });
-        let prepared = self.world.revisions.keep(revision, done)?;
+        let prepared = self.world.prepare(revision, done)?;
         receiver.recv().map_err(|_| Error::Stopped)??;
         Ok(prepared)
     }

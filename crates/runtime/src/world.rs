@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use everstep_store::Store;
+use everstep_store::{Done, Store};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::message::Postbox;
 use crate::observer::Observer;
-use crate::revision::Revisions;
+use crate::revision::{Prepared, Revision, Revisions};
 use crate::settings::Settings;
 use crate::task::TaskRunner;
 
@@ -35,6 +35,11 @@ impl World {
         let Parts { store, runner, observer, settings } = parts;
         let revisions = Revisions::new(store.clone());
         Self { store, runner, observer, postbox, revisions, settings, failure: OnceLock::new() }
+    }
+
+    /// Makes a revision ready to run, and durable: `done` is called then.
+    pub fn prepare(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
+        self.revisions.keep(revision, done)
     }
 
     /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was

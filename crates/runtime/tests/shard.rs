@@ -1,0 +1,404 @@
+//! One shard on a clock that the test sets: waits, timeouts, signs of life, retention, and what a restart
+//! finds.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use everstep_history::{Attempt, Event, Failure, Payload};
+use everstep_interpreter::Status;
+use everstep_runtime::{
+    Cancelled, Ended, Error, ExecutionId, Message, Parts, Postbox, Prepared, Reader, Reply, Report,
+    Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner, World,
+};
+use everstep_store::{Batch, Done, MemoryStore, Row, Scan, Space, Store};
+use serde_json::{Value, json};
+
+const SECOND: i64 = 1000;
+const HOUR: i64 = 3600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+const SHARD: everstep_store::Shard = everstep_store::Shard(0);
+
+/// Keeps what leaves the shard.
+#[derive(Default)]
+struct Outside {
+    tasks: Mutex<Vec<Task>>,
+    cancelled: Mutex<Vec<Attempt>>,
+    posted: Mutex<Vec<Message>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl TaskRunner for Outside {
+    fn dispatch(&self, task: Task) {
+        locked(&self.tasks).push(task);
+    }
+
+    fn cancel(&self, cancelled: Cancelled) {
+        locked(&self.cancelled).push(cancelled.attempt);
+    }
+}
+
+impl Postbox for Outside {
+    fn post(&self, _id: ExecutionId, message: Message) {
+        locked(&self.posted).push(message);
+    }
+}
+
+/// A disk that can be full.
+struct Disk {
+    rows: MemoryStore,
+    full: Mutex<bool>,
+}
+
+impl Store for Disk {
+    fn shards(&self) -> u16 {
+        1
+    }
+
+    fn commit(&self, batch: Batch, done: Done) {
+        if *locked(&self.full) {
+            done(Err(everstep_store::Error::Failed("the disk is full".into())));
+        } else {
+            self.rows.commit(batch, done);
+        }
+    }
+
+    fn get(
+        &self,
+        shard: everstep_store::Shard,
+        space: Space,
+        key: &[u8],
+    ) -> everstep_store::Result<Option<Vec<u8>>> {
+        self.rows.get(shard, space, key)
+    }
+
+    fn scan(
+        &self,
+        shard: everstep_store::Shard,
+        space: Space,
+        scan: Scan<'_>,
+    ) -> everstep_store::Result<Vec<Row>> {
+        self.rows.scan(shard, space, scan)
+    }
+}
+
+struct Stage {
+    disk: Arc<Disk>,
+    outside: Arc<Outside>,
+    world: Arc<World>,
+    shard: Shard,
+    now_ms: i64,
+    settings: Settings,
+}
+
+impl Stage {
+    fn new(settings: Settings) -> Self {
+        let disk = Arc::new(Disk { rows: MemoryStore::new(1), full: Mutex::new(false) });
+        Self::open(disk, settings, 1_700_000_000_000)
+    }
+
+    fn open(disk: Arc<Disk>, settings: Settings, now_ms: i64) -> Self {
+        let outside = Arc::new(Outside::default());
+        let parts = Parts {
+            store: disk.clone(),
+            runner: outside.clone(),
+            observer: Arc::new(Silent),
+            settings: settings.clone(),
+        };
+        let world = Arc::new(World::new(parts, outside.clone()));
+        let shard = Shard::open(SHARD, world.clone(), 7, now_ms).expect("the shard opens");
+        Self { disk, outside, world, shard, now_ms, settings }
+    }
+
+    /// The engine is gone for a while and comes back.
+    fn restart_after(self, ms: i64) -> Self {
+        let mut stage = Self::open(self.disk, self.settings, self.now_ms + ms);
+        stage.pass(0);
+        stage
+    }
+
+    fn prepared(&self, definition: &Value) -> Arc<Prepared> {
+        let revision =
+            Revision::new("arn:aws:states:::stateMachine:m", "r", &definition.to_string());
+        self.world.prepare(revision, Box::new(|_| {})).expect("a valid definition")
+    }
+
+    fn start(&mut self, definition: &Value, name: &str) -> Result<Started> {
+        let start = Start::new(name, self.prepared(definition), Payload::new(json!({})));
+        self.ask(|reply| Message::Start { start: Box::new(start), reply, watcher: None })
+    }
+
+    /// The answer to a message, which must come at once.
+    fn ask<T: Send + 'static>(&mut self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let reply = Box::new(move |answer| sender.send(answer).expect("somebody listens"));
+        self.shard.handle(message(reply), self.now_ms);
+        self.deliver();
+        receiver.try_recv().expect("an answer")
+    }
+
+    fn deliver(&mut self) {
+        loop {
+            let posted = std::mem::take(&mut *locked(&self.outside.posted));
+            if posted.is_empty() {
+                return;
+            }
+            for message in posted {
+                self.shard.handle(message, self.now_ms);
+            }
+        }
+    }
+
+    /// Time passes, and what is due happens.
+    fn pass(&mut self, ms: i64) {
+        self.now_ms += ms;
+        for _ in 0..1000 {
+            let (next, troubles) = self.shard.tick(self.now_ms);
+            assert!(troubles.is_empty(), "{troubles:?}");
+            self.deliver();
+            if next.is_none_or(|next| next > self.now_ms) {
+                return;
+            }
+        }
+        panic!("the shard does not come to rest");
+    }
+
+    /// Time enough for all that is swept a little at a time.
+    fn sweep(&mut self) {
+        for _ in 0..50 {
+            self.pass(1);
+        }
+    }
+
+    fn task(&self) -> Task {
+        locked(&self.outside.tasks).pop().expect("a task")
+    }
+
+    fn dispatched(&self) -> usize {
+        locked(&self.outside.tasks).len()
+    }
+
+    fn report(&mut self, task: &Task, report: Report) -> Result<()> {
+        let (id, attempt) = (task.execution, task.attempt);
+        self.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) })
+    }
+
+    fn heartbeat(&mut self, task: &Task) -> Result<()> {
+        let (id, attempt) = (task.execution, task.attempt);
+        self.ask(|reply| Message::Heartbeat { id, attempt, reply })
+    }
+
+    fn standing(&self, name: &str) -> Option<Standing> {
+        let reader = Reader::new(self.world.clone());
+        let summary = reader.summary(ExecutionId::of(name)).expect("readable");
+        summary.map(|summary| summary.standing)
+    }
+
+    fn end(&mut self, name: &str) -> Ended {
+        let id = ExecutionId::of(name);
+        self.ask(|reply| Message::Watch { id, reply }).expect("it is over")
+    }
+
+    fn events(&self, name: &str) -> Vec<Event> {
+        Reader::new(self.world.clone()).events(ExecutionId::of(name)).expect("readable")
+    }
+
+    fn rows(&self, space: Space) -> usize {
+        self.disk.scan(SHARD, space, Scan::between(&[], &[], 10_000)).expect("readable").len()
+    }
+}
+
+fn wait(seconds: i64) -> Value {
+    json!({"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": seconds, "End": true}}})
+}
+
+fn task(fields: Value) -> Value {
+    let mut state =
+        json!({"Type": "Task", "Resource": "arn:aws:states:us-east-1:1:activity:a", "End": true});
+    for (name, value) in fields.as_object().expect("fields") {
+        state[name] = value.clone();
+    }
+    json!({"StartAt": "T", "States": {"T": state}})
+}
+
+#[test]
+fn a_far_wait_is_over_on_time_and_never_early() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start(&wait(30 * 24 * 3600), "far").expect("starts");
+    for _ in 0..29 {
+        stage.pass(DAY);
+    }
+    stage.pass(DAY - 1);
+    assert_eq!(stage.standing("far"), Some(Standing::Running));
+    stage.pass(1);
+    assert_eq!(stage.standing("far"), Some(Standing::Succeeded));
+    assert_eq!(stage.rows(Space::Wakes), 0);
+}
+
+#[test]
+fn a_far_wait_survives_restarts_before_within_and_after_its_horizon() {
+    for downtime in [HOUR, 10 * DAY - 5 * 60 * SECOND, 11 * DAY] {
+        let mut stage = Stage::new(Settings::default());
+        stage.start(&wait(10 * 24 * 3600), "far").expect("starts");
+        let mut stage = stage.restart_after(downtime);
+        let over = downtime >= 10 * DAY;
+        assert_eq!(stage.standing("far") == Some(Standing::Succeeded), over, "{downtime}");
+        stage.pass((10 * DAY - downtime).max(0));
+        assert_eq!(stage.standing("far"), Some(Standing::Succeeded), "{downtime}");
+        assert_eq!(stage.rows(Space::Wakes), 0, "{downtime}");
+    }
+}
+
+#[test]
+fn a_near_wait_that_is_spoken_to_is_still_over_on_time() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start(&wait(9 * 60), "near").expect("starts");
+    stage.start(&wait(20 * 60), "later").expect("starts");
+    // 16 minutes on, the far one has been read into memory; asking for it must not lose its timer.
+    stage.pass(16 * 60 * SECOND);
+    assert_eq!(stage.standing("near"), Some(Standing::Succeeded));
+    assert!(stage.start(&wait(20 * 60), "later").expect("is known").known);
+    stage.pass(4 * 60 * SECOND);
+    assert_eq!(stage.standing("later"), Some(Standing::Succeeded));
+}
+
+#[test]
+fn a_deadline_that_passed_while_the_engine_was_down_is_kept() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start(&task(json!({"TimeoutSeconds": 60})), "a").expect("starts");
+    stage.task();
+    let stage = stage.restart_after(61 * SECOND);
+    assert_eq!(stage.dispatched(), 0, "nobody waits for it any more");
+    assert_eq!(stage.standing("a"), Some(Standing::Failed));
+}
+
+#[test]
+fn a_task_that_a_worker_took_is_not_given_out_again() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start(&task(json!({"TimeoutSeconds": 600})), "a").expect("starts");
+    let taken = stage.task();
+    let worker = Some("w".into());
+    stage.report(&taken, Report::Started { worker }).expect("is taken");
+    let mut stage = stage.restart_after(SECOND);
+    assert_eq!(stage.dispatched(), 0);
+    stage.report(&taken, Report::Succeeded { output: Payload::new(json!(1)) }).expect("counts");
+    assert_eq!(stage.standing("a"), Some(Standing::Succeeded));
+}
+
+#[test]
+fn signs_of_life_count_even_for_what_is_not_in_memory() {
+    let mut stage = Stage::new(Settings { resident_max: 0, ..Settings::default() });
+    let definition = task(json!({"HeartbeatSeconds": 10, "TimeoutSeconds": 600}));
+    stage.start(&definition, "a").expect("starts");
+    let task = stage.task();
+    for _ in 0..5 {
+        stage.pass(9 * SECOND);
+        stage.heartbeat(&task).expect("it is awaited");
+        stage.pass(0);
+    }
+    let before = stage.events("a").len();
+    stage.pass(10 * SECOND - 1);
+    assert_eq!(stage.standing("a"), Some(Standing::Running));
+    stage.pass(1);
+    assert_eq!(stage.standing("a"), Some(Standing::Failed));
+    assert_eq!(before, 3, "no sign of life was written down");
+    assert_eq!(stage.heartbeat(&task), Err(Error::Settled));
+}
+
+#[test]
+fn after_a_restart_a_task_has_its_whole_interval_again() {
+    let mut stage = Stage::new(Settings::default());
+    stage
+        .start(&task(json!({"HeartbeatSeconds": 10, "TimeoutSeconds": 600})), "a")
+        .expect("starts");
+    let mut stage = stage.restart_after(60 * SECOND);
+    assert_eq!(stage.standing("a"), Some(Standing::Running));
+    stage.pass(9 * SECOND);
+    assert_eq!(stage.standing("a"), Some(Standing::Running));
+    stage.pass(SECOND);
+    assert_eq!(stage.standing("a"), Some(Standing::Failed));
+}
+
+#[test]
+fn a_cancellation_that_a_crash_swallowed_is_said_again() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start(&task(json!({})), "a").expect("starts");
+    let (id, failure) = (ExecutionId::of("a"), Failure::default());
+    let attempt = stage.task().attempt;
+    // The message that it has been done never arrives.
+    stage.shard.handle(
+        Message::Stop { id, failure, reply: Box::new(|stopped| assert!(stopped.is_ok())) },
+        stage.now_ms,
+    );
+    assert_eq!(stage.rows(Space::Outbox), 1);
+    let stage = stage.restart_after(SECOND);
+    assert_eq!(*locked(&stage.outside.cancelled), [attempt]);
+    assert_eq!(stage.rows(Space::Outbox), 0);
+}
+
+#[test]
+fn what_is_over_is_kept_for_its_time_and_no_longer() {
+    let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
+    for n in 0..200 {
+        stage.start(&wait(0), &format!("e{n}")).expect("starts");
+    }
+    stage.start(&wait(10 * 24 * 3600), "open").expect("starts");
+    stage.pass(DAY - 1);
+    assert_eq!(stage.rows(Space::Executions), 201);
+    stage.pass(2 * 60 * SECOND);
+    stage.sweep();
+    for space in [Space::Executions, Space::Journal, Space::Lists, Space::Wakes] {
+        assert_eq!(stage.rows(space), 1, "only what is open is left in {}", space.name());
+    }
+    assert_eq!(stage.rows(Space::Closed), 0);
+    stage.pass(10 * DAY);
+    stage.pass(2 * DAY);
+    stage.sweep();
+    assert_eq!(stage.rows(Space::Executions), 0);
+}
+
+#[test]
+fn an_execution_of_many_steps_is_removed_in_parts() {
+    let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
+    let retry = json!([{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 1, "MaxAttempts": 700, "BackoffRate": 1}]);
+    stage.start(&task(json!({"Retry": retry})), "long").expect("starts");
+    for _ in 0..701 {
+        let task = stage.task();
+        let failure = Failure::new("No", "");
+        stage.report(&task, Report::Failed { failure, stage: Default::default() }).expect("counts");
+        stage.pass(SECOND);
+    }
+    assert_eq!(stage.standing("long"), Some(Standing::Failed));
+    assert!(stage.rows(Space::Journal) > 1400);
+    stage.pass(DAY + 60 * SECOND);
+    stage.sweep();
+    for space in Space::ALL {
+        if space != Space::Catalog {
+            assert_eq!(stage.rows(space), 0, "{}", space.name());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_acknowledged_once_the_disk_has_failed() {
+    let mut stage = Stage::new(Settings::default());
+    let definition = task(json!({}));
+    stage.start(&definition, "a").expect("starts");
+    let task = stage.task();
+    *locked(&stage.disk.full) = true;
+    let output = Payload::new(json!(1));
+    let refused = stage.report(&task, Report::Succeeded { output: output.clone() });
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    let refused = stage.start(&definition, "b");
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    assert_eq!(stage.dispatched(), 0);
+    *locked(&stage.disk.full) = false;
+    let again = stage.start(&definition, "c");
+    assert!(matches!(again, Err(Error::Store(_))), "memory is ahead of the store: {again:?}");
+    let mut stage = stage.restart_after(SECOND);
+    assert!(stage.task().again);
+    stage.report(&task, Report::Succeeded { output: output.clone() }).expect("counts now");
+    assert_eq!(stage.end("a").status, Status::Succeeded { output });
+    assert_eq!(stage.standing("b"), None);
+}
