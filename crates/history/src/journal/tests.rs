@@ -1,3 +1,5 @@
+//! Whatever the events, they come back; whatever the bytes, they are read or refused.
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
