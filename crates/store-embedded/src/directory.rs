@@ -67,7 +67,7 @@ impl Directory {
         }
         let mark = path.join(MARK);
         let mark = MarkFile::create(&mark, 0).map_err(io_error(&mark))?;
-        let rows = Rows::create(&rows, options.cache_bytes).map_err(fault(&path))?;
+        let rows = Rows::create(&rows, options).map_err(fault(&path))?;
         let number = first_commit(&path, &rows, 0)?;
         write_format(&path, &format!("{FORMAT_LINE}\nshards {}", options.shards))?;
         path.parent().map(sync_directory).transpose().map_err(io_error(&path))?;
@@ -77,7 +77,7 @@ impl Directory {
     fn open_made(path: PathBuf, shards: u16, options: &Options, lock: Lock) -> Result<Self> {
         let mark_path = path.join(MARK);
         let (mark, marked) = MarkFile::open(&mark_path).map_err(io_error(&mark_path))?;
-        let rows = Rows::open(&path.join(ROWS), options.cache_bytes).map_err(fault(&path))?;
+        let rows = Rows::open(&path.join(ROWS), options).map_err(fault(&path))?;
         let number = rows.number().map_err(fault(&path))?.unwrap_or(0);
         let marked = marked.unwrap_or(0);
         if number < marked && !options.accept_loss {

@@ -15,14 +15,14 @@ use fjall::{
     PersistMode, Readable, Slice,
 };
 
+use crate::Options;
+
 /// Where the number of the last commit is. Bytes that no JSON text holds, so that it can be found in
 /// a damaged journal as well.
 pub(crate) const COMMIT_KEY: &[u8] = b"\xff\xfeeverstep commit\xfe\xff";
 
 const META: &str = "meta";
 
-/// Bytes of changes to a space that stay in memory before they become a file.
-const MEMTABLE_BYTES: u64 = 8 * 1024 * 1024;
 /// The least that fjall accepts; journals beyond it are emptied by flushing whatever they hold.
 const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
 /// A process may have 1,024 files open by default, and needs most of them for connections.
@@ -68,25 +68,25 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
 }
 
 impl Rows {
-    pub(crate) fn create(directory: &Path, cache_bytes: u64) -> Result<Self, Fault> {
-        guarded(|| Self::assemble(open(directory, cache_bytes)?))
+    pub(crate) fn create(directory: &Path, options: &Options) -> Result<Self, Fault> {
+        guarded(|| Self::assemble(open(directory, options.cache_bytes)?, options))
     }
 
-    fn assemble(database: Database) -> Result<Self, Fault> {
-        let space = |space: Space| database.keyspace(space.name(), || options(space));
+    fn assemble(database: Database, options: &Options) -> Result<Self, Fault> {
+        let space = |space: Space| database.keyspace(space.name(), || policy(space, options));
         let [a, b, c, d, e, f, g] = Space::ALL.map(space);
         let spaces = [a?, b?, c?, d?, e?, f?, g?];
-        let meta = database.keyspace(META, || small().max_memtable_size(1024 * 1024))?;
+        let meta = database.keyspace(META, || small(options))?;
         Ok(Self { spaces, meta, database })
     }
 
     /// Opens what was created; fjall would quietly make anew what is not there.
-    pub(crate) fn open(directory: &Path, cache_bytes: u64) -> Result<Self, Fault> {
-        let database = open(directory, cache_bytes)?;
+    pub(crate) fn open(directory: &Path, options: &Options) -> Result<Self, Fault> {
+        let database = open(directory, options.cache_bytes)?;
         let mut names = Space::ALL.map(Space::name).into_iter().chain([META]);
         match names.find(|name| !database.keyspace_exists(name)) {
             Some(name) => Err(Fault::Missing(name)),
-            None => guarded(|| Self::assemble(database)),
+            None => guarded(|| Self::assemble(database, options)),
         }
     }
 
@@ -220,19 +220,19 @@ fn open(directory: &Path, cache_bytes: u64) -> Result<Database, Fault> {
 }
 
 /// How a space is kept. Fixed when it is made.
-fn options(space: Space) -> KeyspaceCreateOptions {
+fn policy(space: Space, options: &Options) -> KeyspaceCreateOptions {
     match space {
         // Every start asks for a row that is not there: fjall's filters answer without a read.
         Space::Executions | Space::Journal | Space::Catalog => {
-            KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES)
+            KeyspaceCreateOptions::default().max_memtable_size(options.memtable_bytes)
         }
         // Only ever scanned.
-        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => small(),
+        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => small(options),
     }
 }
 
-fn small() -> KeyspaceCreateOptions {
+fn small(options: &Options) -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
-        .max_memtable_size(MEMTABLE_BYTES / 2)
+        .max_memtable_size(options.memtable_bytes / 2)
         .filter_policy(FilterPolicy::disabled())
 }
