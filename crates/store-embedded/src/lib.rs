@@ -10,6 +10,7 @@
 mod directory;
 mod error;
 mod failure;
+mod journals;
 mod judge;
 mod mark;
 mod queue;

@@ -23,6 +23,9 @@ pub(crate) const COMMIT_KEY: &[u8] = b"\xff\xfeeverstep commit\xfe\xff";
 
 const META: &str = "meta";
 
+/// fjall numbers keyspaces from one; its own is zero.
+pub(crate) const KEYSPACES: usize = Space::ALL.len() + 1;
+
 /// The least that fjall accepts; journals beyond it are emptied by flushing whatever they hold.
 const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
 /// A process may have 1,024 files open by default, and needs most of them for connections.
@@ -135,12 +138,27 @@ impl Rows {
         Changes { rows: self, batch, key: Vec::new() }
     }
 
+    /// Writes out all that is only in journals.
+    pub(crate) fn flush(&self) -> Result<(), Fault> {
+        guarded(|| {
+            for space in self.spaces.iter().chain([&self.meta]) {
+                space.rotate_memtable()?;
+            }
+            self.wait_while(|space| space.tree.sealed_memtable_count() > 0)
+        })
+    }
+
     /// Waits until a commit would not have to wait inside fjall.
     fn relieve(&self) -> Result<(), Fault> {
+        self.wait_while(|space| {
+            let sealed = space.tree.sealed_memtable_count();
+            sealed > SEALED_MAX || space.tree.l0_run_count() >= RUNS_MAX
+        })
+    }
+
+    fn wait_while(&self, busy: impl Fn(&Keyspace) -> bool) -> Result<(), Fault> {
         for space in self.spaces.iter().chain([&self.meta]) {
-            while space.tree.sealed_memtable_count() > SEALED_MAX
-                || space.tree.l0_run_count() >= RUNS_MAX
-            {
+            while busy(space) {
                 // Fails when a background thread has: nobody would relieve us.
                 self.database.persist(PersistMode::Buffer)?;
                 thread::sleep(RELIEF);
