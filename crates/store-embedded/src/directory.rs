@@ -8,9 +8,10 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::{fmt, process};
 
+use crate::journals::Trouble;
 use crate::mark::MarkFile;
-use crate::rows::{Fault, Rows};
-use crate::{OpenError, Options, failure};
+use crate::rows::{Fault, KEYSPACES, Rows};
+use crate::{OpenError, Options, failure, journals};
 
 pub(crate) const FORMAT_LINE: &str = "everstep store, format 1";
 const MAKING_LINE: &str = "everstep store, being made";
@@ -65,9 +66,8 @@ impl Directory {
         if rows.exists() {
             fs::remove_dir_all(&rows).map_err(io_error(&rows))?;
         }
-        let mark = path.join(MARK);
-        let mark = MarkFile::create(&mark, 0).map_err(io_error(&mark))?;
-        let rows = Rows::create(&rows, options.cache_bytes).map_err(fault(&path))?;
+        let mark = make_mark(&path, 0)?;
+        let rows = Rows::create(&rows, options).map_err(fault(&path))?;
         let number = first_commit(&path, &rows, 0)?;
         write_format(&path, &format!("{FORMAT_LINE}\nshards {}", options.shards))?;
         path.parent().map(sync_directory).transpose().map_err(io_error(&path))?;
@@ -75,16 +75,79 @@ impl Directory {
     }
 
     fn open_made(path: PathBuf, shards: u16, options: &Options, lock: Lock) -> Result<Self> {
-        let mark_path = path.join(MARK);
-        let (mark, marked) = MarkFile::open(&mark_path).map_err(io_error(&mark_path))?;
-        let rows = Rows::open(&path.join(ROWS), options.cache_bytes).map_err(fault(&path))?;
+        let rows_path = path.join(ROWS);
+        complete(&path, &rows_path)?;
+        let (mark, marked) = match open_mark(&path) {
+            Ok((mark, marked)) => (Some(mark), marked),
+            Err(OpenError::Lost { .. }) if options.accept_loss => (None, 0),
+            Err(error) => return Err(error),
+        };
+        let journaled = match journals::inspect(&rows_path).map_err(trouble(&path)) {
+            Err(OpenError::Lost { .. }) if options.accept_loss => None,
+            other => other?,
+        };
+        let behind = |store| OpenError::Behind { directory: path.clone(), store, mark: marked };
+        // Before fjall opens them, and cuts off what it cannot read.
+        if let Some(store) = journaled.filter(|store| *store < marked && !options.accept_loss) {
+            return Err(behind(store));
+        }
+        let rows = Rows::open(&rows_path, options).map_err(fault(&path))?;
         let number = rows.number().map_err(fault(&path))?.unwrap_or(0);
-        let marked = marked.unwrap_or(0);
-        if number < marked && !options.accept_loss {
-            return Err(OpenError::Behind { directory: path, store: number, mark: marked });
+        if options.accept_loss {
+            // Nothing may depend on journals with gaps any longer.
+            rows.flush().map_err(fault(&path))?;
+        } else if number < marked {
+            return Err(behind(number));
+        } else if let Some(journaled) = journaled.filter(|journaled| *journaled != number) {
+            let what = format!("its journals end with commit {journaled}, its rows with {number}");
+            return Err(OpenError::Lost { directory: path, what });
         }
         let number = first_commit(&path, &rows, number)?;
+        let mark = match mark.filter(|_| number > marked) {
+            Some(mark) => mark,
+            None => make_mark(&path, number)?,
+        };
         Ok(Self { path, shards, rows, mark, number, lock })
+    }
+}
+
+/// What must be there: fjall would take a missing file for a new store, and empty the rest.
+fn complete(path: &Path, rows: &Path) -> Result<()> {
+    let keyspaces = (0..=KEYSPACES).map(|id| format!("keyspaces/{id}/current"));
+    for file in keyspaces.chain(["version".to_owned()]) {
+        let file = rows.join(file);
+        if !file.try_exists().map_err(io_error(&file))? {
+            return Err(damaged(path, format!("{} is missing", file.display())));
+        }
+    }
+    Ok(())
+}
+
+fn make_mark(path: &Path, number: u64) -> Result<MarkFile> {
+    let file = path.join(MARK);
+    MarkFile::create(&file, number).map_err(io_error(&file))
+}
+
+/// The mark and its number. A store whose making was finished has one.
+fn open_mark(path: &Path) -> Result<(MarkFile, u64)> {
+    let file = path.join(MARK);
+    let lost = |what: &str| {
+        let what = format!("{} {what}, so nobody knows how far it had come", file.display());
+        OpenError::Lost { directory: path.to_owned(), what }
+    };
+    match MarkFile::open(&file) {
+        Ok((mark, Some(number))) => Ok((mark, number)),
+        Ok((_, None)) => Err(lost("cannot be read")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(lost("is missing")),
+        Err(error) => Err(OpenError::Io { path: file, error }),
+    }
+}
+
+fn trouble(directory: &Path) -> impl FnOnce(Trouble) -> OpenError {
+    let directory = directory.to_owned();
+    move |trouble| match trouble {
+        Trouble::Io { path, error } => OpenError::Io { path, error },
+        Trouble::Damaged(what) => OpenError::Lost { directory, what },
     }
 }
 

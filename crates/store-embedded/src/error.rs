@@ -11,13 +11,18 @@ pub enum OpenError {
     NotAStore { directory: PathBuf },
     /// A version of this program that is not known made the store.
     UnknownFormat { directory: PathBuf, found: String },
-    /// The store has lost acknowledged work.
+    /// The store has lost acknowledged work: it ends before the last commit that was acknowledged.
     Behind { directory: PathBuf, store: u64, mark: u64 },
-    /// A file is damaged or missing.
+    /// The store has lost acknowledged work, or nobody can tell: a journal or the mark is damaged.
+    Lost { directory: PathBuf, what: String },
+    /// A file without which nothing can be read is damaged or missing.
     Damaged { directory: PathBuf, what: String },
     /// A file cannot be read or written.
     Io { path: PathBuf, error: io::Error },
 }
+
+const ACCEPT: &str = "restore a whole copy of the directory, or accept the loss to go on without the \
+                      missing work";
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,8 +50,12 @@ impl fmt::Display for OpenError {
             Self::Behind { directory, store, mark } => write!(
                 f,
                 "the store in {} ends with commit {store}, but commit {mark} was acknowledged: a \
-                 file was damaged, cut off or restored from an older copy; restore a whole copy of \
-                 the directory, or accept the loss to go on without the missing work",
+                 file was damaged, cut off or restored from an older copy; {ACCEPT}",
+                directory.display()
+            ),
+            Self::Lost { directory, what } => write!(
+                f,
+                "the store in {} may have lost acknowledged work: {what}; {ACCEPT}",
                 directory.display()
             ),
             Self::Damaged { directory, what } => write!(

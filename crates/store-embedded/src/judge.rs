@@ -27,11 +27,15 @@ pub(crate) fn judge<'g, E>(
     }
     let mut answers = Vec::new();
     for batch in group {
-        let unexpected = unexpected(batch, &mut seen, &mut read)?;
-        if unexpected.is_none() && !seen.is_empty() {
+        let mut answer = batch.check();
+        if answer.is_ok() {
+            let unexpected = unexpected(batch, &mut seen, &mut read)?;
+            answer = unexpected.map_or(Ok(()), |space| Err(Error::Unexpected { space }));
+        }
+        if answer.is_ok() && !seen.is_empty() {
             note(batch, &mut seen);
         }
-        answers.push(unexpected.map_or(Ok(()), |space| Err(Error::Unexpected { space })));
+        answers.push(answer);
     }
     Ok(answers)
 }

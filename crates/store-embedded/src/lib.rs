@@ -10,6 +10,7 @@
 mod directory;
 mod error;
 mod failure;
+mod journals;
 mod judge;
 mod mark;
 mod queue;
@@ -37,13 +38,22 @@ pub struct Options {
     pub shards: u16,
     /// Memory for rows that were read.
     pub cache_bytes: u64,
+    /// Memory for the changes to one kind of rows, before they become a file; a store that exists
+    /// keeps its own. Up to three times as much is in use while files are written.
+    pub memtable_bytes: u64,
     /// Go on although acknowledged work is missing.
     pub accept_loss: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { shards: 16, cache_bytes: 16 * 1024 * 1024, accept_loss: false }
+        const MEBIBYTE: u64 = 1024 * 1024;
+        Self {
+            shards: 16,
+            cache_bytes: 16 * MEBIBYTE,
+            memtable_bytes: 8 * MEBIBYTE,
+            accept_loss: false,
+        }
     }
 }
 

@@ -15,14 +15,17 @@ use fjall::{
     PersistMode, Readable, Slice,
 };
 
+use crate::Options;
+
 /// Where the number of the last commit is. Bytes that no JSON text holds, so that it can be found in
 /// a damaged journal as well.
 pub(crate) const COMMIT_KEY: &[u8] = b"\xff\xfeeverstep commit\xfe\xff";
 
 const META: &str = "meta";
 
-/// Bytes of changes to a space that stay in memory before they become a file.
-const MEMTABLE_BYTES: u64 = 8 * 1024 * 1024;
+/// fjall numbers keyspaces from one; its own is zero.
+pub(crate) const KEYSPACES: usize = Space::ALL.len() + 1;
+
 /// The least that fjall accepts; journals beyond it are emptied by flushing whatever they hold.
 const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
 /// A process may have 1,024 files open by default, and needs most of them for connections.
@@ -68,25 +71,25 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
 }
 
 impl Rows {
-    pub(crate) fn create(directory: &Path, cache_bytes: u64) -> Result<Self, Fault> {
-        guarded(|| Self::assemble(open(directory, cache_bytes)?))
+    pub(crate) fn create(directory: &Path, options: &Options) -> Result<Self, Fault> {
+        guarded(|| Self::assemble(open(directory, options.cache_bytes)?, options))
     }
 
-    fn assemble(database: Database) -> Result<Self, Fault> {
-        let space = |space: Space| database.keyspace(space.name(), || options(space));
+    fn assemble(database: Database, options: &Options) -> Result<Self, Fault> {
+        let space = |space: Space| database.keyspace(space.name(), || policy(space, options));
         let [a, b, c, d, e, f, g] = Space::ALL.map(space);
         let spaces = [a?, b?, c?, d?, e?, f?, g?];
-        let meta = database.keyspace(META, || small().max_memtable_size(1024 * 1024))?;
+        let meta = database.keyspace(META, || small(options))?;
         Ok(Self { spaces, meta, database })
     }
 
     /// Opens what was created; fjall would quietly make anew what is not there.
-    pub(crate) fn open(directory: &Path, cache_bytes: u64) -> Result<Self, Fault> {
-        let database = open(directory, cache_bytes)?;
+    pub(crate) fn open(directory: &Path, options: &Options) -> Result<Self, Fault> {
+        let database = open(directory, options.cache_bytes)?;
         let mut names = Space::ALL.map(Space::name).into_iter().chain([META]);
         match names.find(|name| !database.keyspace_exists(name)) {
             Some(name) => Err(Fault::Missing(name)),
-            None => guarded(|| Self::assemble(database)),
+            None => guarded(|| Self::assemble(database, options)),
         }
     }
 
@@ -135,12 +138,27 @@ impl Rows {
         Changes { rows: self, batch, key: Vec::new() }
     }
 
+    /// Writes out all that is only in journals.
+    pub(crate) fn flush(&self) -> Result<(), Fault> {
+        guarded(|| {
+            for space in self.spaces.iter().chain([&self.meta]) {
+                space.rotate_memtable()?;
+            }
+            self.wait_while(|space| space.tree.sealed_memtable_count() > 0)
+        })
+    }
+
     /// Waits until a commit would not have to wait inside fjall.
     fn relieve(&self) -> Result<(), Fault> {
+        self.wait_while(|space| {
+            let sealed = space.tree.sealed_memtable_count();
+            sealed > SEALED_MAX || space.tree.l0_run_count() >= RUNS_MAX
+        })
+    }
+
+    fn wait_while(&self, busy: impl Fn(&Keyspace) -> bool) -> Result<(), Fault> {
         for space in self.spaces.iter().chain([&self.meta]) {
-            while space.tree.sealed_memtable_count() > SEALED_MAX
-                || space.tree.l0_run_count() >= RUNS_MAX
-            {
+            while busy(space) {
                 // Fails when a background thread has: nobody would relieve us.
                 self.database.persist(PersistMode::Buffer)?;
                 thread::sleep(RELIEF);
@@ -220,19 +238,19 @@ fn open(directory: &Path, cache_bytes: u64) -> Result<Database, Fault> {
 }
 
 /// How a space is kept. Fixed when it is made.
-fn options(space: Space) -> KeyspaceCreateOptions {
+fn policy(space: Space, options: &Options) -> KeyspaceCreateOptions {
     match space {
         // Every start asks for a row that is not there: fjall's filters answer without a read.
         Space::Executions | Space::Journal | Space::Catalog => {
-            KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES)
+            KeyspaceCreateOptions::default().max_memtable_size(options.memtable_bytes)
         }
         // Only ever scanned.
-        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => small(),
+        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => small(options),
     }
 }
 
-fn small() -> KeyspaceCreateOptions {
+fn small(options: &Options) -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
-        .max_memtable_size(MEMTABLE_BYTES / 2)
+        .max_memtable_size(options.memtable_bytes / 2)
         .filter_policy(FilterPolicy::disabled())
 }

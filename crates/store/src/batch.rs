@@ -1,6 +1,6 @@
 //! Changes that happen together.
 
-use crate::{Shard, Space};
+use crate::{Error, KEY_BYTES_MAX, Result, Shard, Space, VALUE_BYTES_MAX};
 
 /// Changes to the rows of one shard, all or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +46,21 @@ impl Batch {
     pub fn insert(&mut self, space: Space, key: Vec<u8>, value: Vec<u8>) {
         self.expectations.push(Expectation { space, key: key.clone(), value: None });
         self.put(space, key, value);
+    }
+
+    /// Whether every store takes its keys and values.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`], for the first that is too large.
+    pub fn check(&self) -> Result<()> {
+        let too_large = |write: &Write| {
+            let value = write.value.as_ref().map_or(0, Vec::len);
+            let sizes = [(write.key.len(), KEY_BYTES_MAX), (value, VALUE_BYTES_MAX)];
+            let large = sizes.into_iter().find(|(bytes, most)| bytes > most);
+            large.map(|(bytes, _)| Error::TooLarge { space: write.space, bytes })
+        };
+        self.writes.iter().find_map(too_large).map_or(Ok(()), Err)
     }
 
     #[must_use]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Space;
+use crate::{KEY_BYTES_MAX, Space, VALUE_BYTES_MAX};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -11,6 +11,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// A row is not as the batch expects it. Nothing of the batch has happened.
     Unexpected { space: Space },
+    /// A key or a value has more bytes than a store takes. Nothing of the batch has happened.
+    TooLarge { space: Space, bytes: usize },
     /// The store can write no more: what happened, and what to do about it. Final until it is opened
     /// again.
     Failed(Arc<str>),
@@ -28,6 +30,12 @@ impl fmt::Display for Error {
                     space.name()
                 )
             }
+            Self::TooLarge { space, bytes } => write!(
+                f,
+                "a row of {} has a key or a value of {bytes} bytes: a key may have {KEY_BYTES_MAX}, \
+                 a value {VALUE_BYTES_MAX}",
+                space.name()
+            ),
             Self::Failed(why) | Self::Damaged(why) => f.write_str(why),
         }
     }

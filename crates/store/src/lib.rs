@@ -16,6 +16,12 @@ pub use error::{Error, Result};
 pub use memory::MemoryStore;
 pub use space::{Shard, Space};
 
+/// The longest key that every store takes.
+pub const KEY_BYTES_MAX: usize = 2048;
+
+/// The largest value that every store takes.
+pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// A row: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
@@ -37,7 +43,8 @@ pub trait Store: Send + Sync {
     /// after a crash as well: if one has survived, so have all before it. `done(Ok)` is called only
     /// when the batch would survive the loss of power; batches are done in order. Its expectations
     /// are judged in that order too, against all batches before it, acknowledged or not: one that
-    /// fails changes nothing ([`Error::Unexpected`]), and those behind it go on.
+    /// fails changes nothing ([`Error::Unexpected`]), and those behind it go on. So does one that is
+    /// too large ([`Error::TooLarge`]).
     ///
     /// Any other error is final: nothing that was not acknowledged may be relied upon, though it may
     /// have become durable, and every later batch fails the same way until the store is opened again.

@@ -60,6 +60,7 @@ impl Store for MemoryStore {
 }
 
 fn change(rows: &mut Rows, batch: Batch) -> Result<()> {
+    batch.check()?;
     let Batch { shard, expectations, writes } = batch;
     for Expectation { space, key, value } in expectations {
         if rows.get(&(shard, space, key)) != value.as_ref() {
@@ -73,4 +74,27 @@ fn change(rows: &mut Rows, batch: Batch) -> Result<()> {
         };
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::MemoryStore;
+    use crate::Store;
+    use crate::suite::Subject;
+
+    struct Memory;
+
+    impl Subject for Memory {
+        fn open(&mut self) -> Arc<dyn Store> {
+            Arc::new(MemoryStore::new(4))
+        }
+
+        fn lasts(&self) -> bool {
+            false
+        }
+    }
+
+    crate::suite!(Memory);
 }
