@@ -8,6 +8,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-asl", &["everstep-expr"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
+    ("everstep-api", &[]),
     (
         "everstep-interpreter",
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],
