@@ -5,3 +5,4 @@
 //! is not known here.
 
 pub mod access;
+pub mod protocol;
