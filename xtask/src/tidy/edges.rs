@@ -33,6 +33,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "everstep-api",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-history",
+            "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store",
+        ],
+    ),
+    (
         "everstep-interpreter",
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],
     ),
