@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use everstep_store::Store;
+use everstep_store::{Done, Store};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::message::Postbox;
 use crate::observer::Observer;
-use crate::revision::Revisions;
+use crate::revision::{Prepared, Revision, Revisions};
 use crate::settings::Settings;
 use crate::task::TaskRunner;
 
@@ -42,6 +42,11 @@ impl World {
     #[must_use]
     pub fn failure(&self) -> Option<&Error> {
         self.failure.get()
+    }
+
+    /// Makes a revision ready to run; `done` is called when it is durable.
+    pub fn prepare(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
+        self.revisions.keep(revision, done)
     }
 
     pub(crate) fn fail(&self, error: Error) -> Error {

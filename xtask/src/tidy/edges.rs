@@ -55,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-simulation",
         ],
     ),
 ];
