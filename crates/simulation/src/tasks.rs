@@ -90,7 +90,9 @@ pub(crate) struct Tried {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dispatched {
     pub(crate) generation: u32,
+    #[expect(dead_code, reason = "shown in messages")]
     pub(crate) again: bool,
+    #[expect(dead_code, reason = "shown in messages")]
     pub(crate) now_ms: i64,
 }
 

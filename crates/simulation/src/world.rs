@@ -234,7 +234,11 @@ impl World {
             let subject = subjects.iter().find(|subject| subject.id == id)?;
             Some(&machines[subject.machine].prepared)
         });
-        signs.values_mut().for_each(|sign| *sign = *now_ms);
+        for life in ledger.present() {
+            for (attempt, _) in life.execution.heartbeats() {
+                signs.insert((life.id, attempt), *now_ms);
+            }
+        }
         self.open()
     }
 
@@ -501,7 +505,6 @@ impl World {
         self.log.line(Some(id), || format!("dispatch {attempt:?} again {}", task.again));
         checkers::dispatch(&self.evidence, &task)?;
         self.evidence.witness.see(&task, generation, now_ms);
-        self.evidence.signs.entry((id, attempt)).or_insert(now_ms);
         let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) else {
             return Err(Violation::boxed("same_attempt_same_id", Some(id), "nobody's".to_owned()));
         };

@@ -15,7 +15,7 @@ pub(super) struct Check;
 
 /// Where a frame is.
 enum At {
-    Inside(Position),
+    Inside,
     Between(Option<Position>),
 }
 
@@ -29,16 +29,16 @@ impl Checker for Check {
         for event in life.events() {
             match event {
                 Event::StateEntered { frame, state, .. } => {
-                    let leads = match frames.insert(*frame, At::Inside(*state)) {
+                    let leads = match frames.insert(*frame, At::Inside) {
                         None => true,
                         Some(At::Between(next)) => next == Some(*state),
-                        Some(At::Inside(_)) => false,
+                        Some(At::Inside) => false,
                     };
                     ensure(leads, life.id, || format!("nothing leads to {event:?}"))?;
                 }
                 Event::StateExited { frame, next, .. } => {
                     let was = frames.insert(*frame, At::Between(*next));
-                    let inside = matches!(was, Some(At::Inside(_)));
+                    let inside = matches!(was, Some(At::Inside));
                     ensure(inside, life.id, || format!("left, and not entered: {event:?}"))?;
                 }
                 _ => {}
@@ -49,7 +49,9 @@ impl Checker for Check {
 
     fn dispatch(&self, evidence: &Evidence, task: &Task) -> Verdict {
         let Some(life) = evidence.ledger.last(task.execution) else { return Ok(()) };
-        let over = life.events().any(|event| super::a_result_counts_once::ends(event) == Some(task.attempt));
+        let over = life
+            .events_to(evidence.durable_to())
+            .any(|event| super::a_result_counts_once::ends(event) == Some(task.attempt));
         ensure(!over, life.id, || format!("{:?} is over, and dispatched", task.attempt))
     }
 }

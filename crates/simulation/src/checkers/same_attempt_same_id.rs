@@ -34,7 +34,9 @@ impl Checker for Check {
         if evidence.ledger.of(id).count() > 1 {
             return Ok(());
         }
-        if let Some(life) = evidence.ledger.last(id).filter(|_| earlier) {
+        // It may be that it is taken over in this very moment.
+        let settled = |life: &&Life| life.steps.iter().all(|step| step.batch <= evidence.durable_to());
+        if let Some(life) = evidence.ledger.last(id).filter(|_| earlier).filter(settled) {
             ensure(!life.execution.is_handed_over(attempt), id, || {
                 format!("somebody holds {attempt:?}, and it is dispatched again")
             })?;
