@@ -66,6 +66,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-simulation",
         ],
     ),
 ];

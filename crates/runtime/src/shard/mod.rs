@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use everstep_history::{Attempt, Event};
-use everstep_interpreter::undelivered;
+use everstep_interpreter::{Execution, undelivered};
 use everstep_store::{Scan, Space};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -138,6 +138,12 @@ impl Shard {
             Message::Delete { id, reply } => self.delete(id, reply, now_ms),
             Message::Delivered { id, sequence } => self.delivered(id, sequence),
         }
+    }
+
+    /// An execution as it is in memory, if it is there: for those who compare it with what is stored.
+    #[must_use]
+    pub fn in_memory(&self, id: ExecutionId) -> Option<&Execution> {
+        self.slots.get(&id).map(|slot| &slot.execution)
     }
 
     /// Takes an execution out of memory, or reads it from the store. What it asked for before a crash is
