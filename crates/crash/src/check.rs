@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use everstep_history::{Attempt, Event};
-use everstep_interpreter::parse_token;
 use everstep_runtime::{
     Bookmark, Cancelled, ExecutionId, ListId, Message, Parts, Postbox, Reader, Settings, Silent,
     Standing, Task, TaskRunner, World,
@@ -207,12 +206,13 @@ impl Case<'_> {
                 return Err(format!("{outcome:?} is recorded of {}, not said", seen.state));
             }
         }
-        for (token, seen) in &self.witnessed.by_token {
-            let Some((arn, attempt)) = parse_token(token).filter(|_| seen.acknowledged) else {
-                continue;
-            };
-            let handed_on = seen.answers.contains(&Outcome::HandedOn);
-            if arn == self.execution.arn && !handed_on && !journal.outcomes.contains_key(&attempt) {
+        for attempt in &journal.scheduled {
+            let seen = self.witnessed.by_token.get(&self.token(*attempt));
+            let counted =
+                |seen: &&Seen| seen.acknowledged && !seen.answers.contains(&Outcome::HandedOn);
+            if let Some(seen) = seen.filter(counted)
+                && !journal.outcomes.contains_key(attempt)
+            {
                 return Err(format!("an acknowledged result of {} is lost", seen.state));
             }
         }

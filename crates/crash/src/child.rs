@@ -28,8 +28,7 @@ impl Process {
     /// Runs a command that becomes the engine under test.
     #[must_use]
     pub fn run(command: &mut Command) -> Self {
-        let command =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the engine under test starts");
         let requests = child.stdin.take().expect("it is piped");
         let (sender, answers) = mpsc::channel();

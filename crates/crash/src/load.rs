@@ -39,12 +39,7 @@ pub struct Load {
 
 impl Default for Load {
     fn default() -> Self {
-        Self {
-            machines: machines::all(),
-            executions: Vec::new(),
-            places: HashMap::new(),
-            over: 0,
-        }
+        Self { machines: machines::all(), executions: Vec::new(), places: HashMap::new(), over: 0 }
     }
 }
 

@@ -128,20 +128,26 @@ pub fn all() -> Vec<Machine> {
         ),
         machine(
             "parallel",
-            one("P", &json!({"Type": "Parallel", "End": true, "Branches": [
-                one("L", &task(6, 0, json!({"End": true}))),
-                one("M", &task(1, 1, json!({"Retry": retry(1, 1), "End": true}))),
-                one("R", &task(15, 0, json!({"End": true})))
-            ]})),
+            one(
+                "P",
+                &json!({"Type": "Parallel", "End": true, "Branches": [
+                    one("L", &task(6, 0, json!({"End": true}))),
+                    one("M", &task(1, 1, json!({"Retry": retry(1, 1), "End": true}))),
+                    one("R", &task(15, 0, json!({"End": true})))
+                ]}),
+            ),
             vec![("L", 0, 1), ("M", 1, 1), ("R", 0, 1)],
             |n| End::Succeeded(json!([{"n": n + 1}, {"n": n + 1}, {"n": n + 1}])),
         ),
         machine(
             "map",
-            one("Each", &json!({
-                "Type": "Map", "ItemsPath": "$.items", "MaxConcurrency": 2, "End": true,
-                "ItemProcessor": one("T", &task(4, 0, json!({"End": true})))
-            })),
+            one(
+                "Each",
+                &json!({
+                    "Type": "Map", "ItemsPath": "$.items", "MaxConcurrency": 2, "End": true,
+                    "ItemProcessor": one("T", &task(4, 0, json!({"End": true})))
+                }),
+            ),
             vec![("T", 0, 5)],
             |n| End::Succeeded((0..5).map(|i| json!({"n": n + i * 10 + 1})).collect()),
         ),

@@ -32,7 +32,9 @@ pub enum Request {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Answer {
     /// The engine is open, so long after the process began.
-    Ready { ms: u64 },
+    Ready {
+        ms: u64,
+    },
     Started {
         arn: String,
     },

@@ -1,5 +1,6 @@
 //! Reading the machine's instruments, and telling what they said.
 
+use std::path::Path;
 use std::time::Duration;
 
 /// Processor time of this process so far.
@@ -42,4 +43,24 @@ pub(crate) fn percentile(sorted: &[Duration], share: f64) -> Duration {
 
 pub(crate) fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
+}
+
+/// Memory that this process has now.
+pub(crate) fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0_u64) * 1024
+}
+
+/// Bytes of disk that a directory takes.
+pub(crate) fn bytes_in(directory: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(file) if file.is_dir() => bytes_in(&entry.path()),
+            Ok(file) => file.blocks() * 512,
+            Err(_) => 0,
+        })
+        .sum()
 }

@@ -4,17 +4,23 @@
 //! turns, so that whatever else the machine does falls on both. docs/benchmarks.md keeps the figures.
 
 mod gauge;
+mod growth;
 mod latency;
+mod parked;
 mod tap;
+mod tasks;
 mod throughput;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: durable <what> [rounds]
+const USAGE: &str = "usage: durable <what> [how much]
 
   throughput [rounds]   executions a second, next to the store's own commits
   latency [rounds]      one start after another, next to append and fdatasync
+  tasks [rounds]        a chain of five tasks that are answered at once
+  parked [executions]   memory, disk and the time of a start with a million that wait
+  growth [executions]   starts a second when up to a million are stored
 
 EVERSTEP_BENCH_DIR names the directory to write to; it should be on a real disk.";
 
@@ -26,6 +32,14 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("throughput") => throughput::run(number(1, 5)),
         Some("latency") => latency::run(number(1, 5)),
+        Some("tasks") => tasks::run(number(1, 3)),
+        Some("parked") => parked::run(number(1, 1_000_000)),
+        Some("growth") => growth::run(number(1, 1_000_000)),
+        // A process that `parked` starts, measures and kills.
+        Some("parked-child") => {
+            let seconds = number(3, 0) as u64;
+            parked::child(Path::new(&arguments[1]), number(2, 0), seconds);
+        }
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -47,7 +47,8 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
     let engine = Arc::new(house::engine(house::store(directory)?, runner, listener)?);
     let tasks = Arc::new(Mutex::new(tasks));
     for _ in 0..THREADS {
-        let worker = Worker { witness: witness.clone(), voice: voice.clone(), engine: engine.clone() };
+        let worker =
+            Worker { witness: witness.clone(), voice: voice.clone(), engine: engine.clone() };
         let tasks = tasks.clone();
         thread::spawn(move || worker.run(&tasks));
     }
@@ -82,7 +83,8 @@ impl Voice {
         let (lines, receiver) = mpsc::channel();
         thread::spawn(move || {
             for (answer, said) in receiver {
-                let mut line: Vec<u8> = serde_json::to_vec(&answer).expect("an answer is plain data");
+                let mut line: Vec<u8> =
+                    serde_json::to_vec(&answer).expect("an answer is plain data");
                 line.push(b'\n');
                 let mut out = std::io::stdout().lock();
                 if out.write_all(&line).and_then(|()| out.flush()).is_err() {
@@ -279,4 +281,3 @@ fn code(error: &Error) -> String {
     };
     text.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
 }
-
