@@ -49,11 +49,6 @@ impl World {
         self.failure.get()
     }
 
-    /// Makes a revision ready to run; `done` is called when it is durable.
-    pub fn prepare(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
-        self.revisions.keep(revision, done)
-    }
-
     pub(crate) fn fail(&self, error: Error) -> Error {
         let mut first = false;
         let failure = self.failure.get_or_init(|| {
