@@ -100,8 +100,9 @@ impl Shard {
             return Ok(Some(self.ticket));
         };
         let summary = Summary::decode(&row)?;
-        let to = after_prefix(id.bytes());
-        let scan = Scan::between(id.bytes(), &to, STEPS_AT_A_TIME).reversed();
+        let steps = layout::steps(summary.started_ms, id);
+        let to = after_prefix(&steps);
+        let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).reversed();
         let steps = self.world.store.scan(self.shard, Space::Journal, scan)?;
         let mut batch = Batch::new(self.shard);
         let rest = steps.len() == STEPS_AT_A_TIME;

@@ -108,7 +108,8 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
         let tail = key.len().checked_sub(16).and_then(|from| ExecutionId::from_bytes(&key[from..]));
         let head = key.get(..16).and_then(ExecutionId::from_bytes);
         let life = match space {
-            Space::Executions | Space::Journal | Space::Outbox => head.and_then(present),
+            Space::Executions | Space::Outbox => head.and_then(present),
+            Space::Journal => key.get(8..24).and_then(ExecutionId::from_bytes).and_then(present),
             Space::Lists | Space::Wakes | Space::Closed => tail.and_then(present),
             Space::Catalog => continue,
         };

@@ -2,7 +2,7 @@
 //! of it is left in any space. What has expired long ago is gone.
 
 use everstep_runtime::ExecutionId;
-use everstep_store::{Batch, Space};
+use everstep_store::{Batch, Space, Write};
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;
@@ -18,7 +18,11 @@ impl Checker for Check {
         let removed = batch.writes.iter().filter(|write| {
             write.value.is_none() && matches!(write.space, Space::Executions | Space::Journal)
         });
-        for id in removed.filter_map(|write| ExecutionId::from_bytes(write.key.get(..16)?)) {
+        let id_of = |write: &Write| {
+            let from = if write.space == Space::Journal { 8 } else { 0 };
+            ExecutionId::from_bytes(write.key.get(from..from + 16)?)
+        };
+        for id in removed.filter_map(id_of) {
             let Some(life) = evidence.ledger.last(id).filter(|life| life.gone.is_none()) else {
                 continue;
             };
@@ -39,7 +43,7 @@ impl Checker for Check {
             .filter(|id| evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some()));
         let rows = evidence.disk.durable();
         for id in gone {
-            let of_it = |key: &[u8]| key.starts_with(id.bytes()) || key.ends_with(id.bytes());
+            let of_it = |key: &[u8]| key.windows(16).any(|part| part == id.bytes());
             let left = rows.keys().find(|(.., key)| of_it(key));
             ensure(left.is_none(), id, || format!("it is gone, and this is left: {left:?}"))?;
         }
