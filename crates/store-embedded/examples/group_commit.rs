@@ -81,7 +81,7 @@ impl Flags {
             "--bytes" => self.bytes = value.parse().ok()?,
             "--remove" => self.remove = value == "1",
             "--insert" => self.insert = value == "1",
-            "--seconds" => self.seconds = value.parse().ok()?,
+            "--seconds" => self.seconds = value.parse().ok().filter(|seconds| *seconds > 0)?,
             "--in-flight" => {
                 let numbers = value.split(',').map(|number| number.parse().ok());
                 self.in_flight = numbers.collect::<Option<_>>()?;

@@ -39,8 +39,8 @@ pub struct Options {
     pub shards: u16,
     /// Memory for rows that were read.
     pub cache_bytes: u64,
-    /// Memory for the changes to one kind of rows, before they become a file; a store that exists
-    /// keeps its own. Up to three times as much is in use while files are written.
+    /// How many bytes of changes to one kind of rows become a file. All changes that have yet to
+    /// become files have about eight times as much at most.
     pub memtable_bytes: u64,
     /// Go on although acknowledged work is missing.
     pub accept_loss: bool,

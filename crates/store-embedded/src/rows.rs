@@ -30,20 +30,26 @@ pub(crate) const KEYSPACES: usize = Space::ALL.len() + 1;
 const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
 /// A process may have 1,024 files open by default, and needs most of them for connections.
 const OPEN_FILES: usize = 128;
-/// One writes out memory, one merges files.
-const WORKERS: usize = 2;
+/// If there are more, the first does not merge files, and keeps a core busy by handing that work back
+/// to the queue until another takes it.
+const WORKERS: usize = 1;
 
 /// fjall makes a writer wait without an end for four sealed memtables or thirty runs, even when the
-/// threads that would relieve it are gone. A commit seals at most two, so it never comes to that
-/// from here.
-const SEALED_MAX: usize = 1;
+/// thread that would relieve it is gone. The writer waits before it comes to that, and looks.
+const SEALED_MAX: usize = 2;
 const RUNS_MAX: usize = 20;
 const RELIEF: Duration = Duration::from_millis(1);
+
+/// All changes in memory, in parts of what one space may have: more than all of them have when none is
+/// full.
+const MEMTABLES: u64 = 8;
 
 pub(crate) struct Rows {
     spaces: [Keyspace; Space::ALL.len()],
     meta: Keyspace,
     database: Database,
+    /// Changes to one space above which they are to become a file.
+    memtable_bytes: u64,
 }
 
 /// What fjall says, or that it panicked.
@@ -76,11 +82,11 @@ impl Rows {
     }
 
     fn assemble(database: Database, options: &Options) -> Result<Self, Fault> {
-        let space = |space: Space| database.keyspace(space.name(), || policy(space, options));
+        let space = |space: Space| database.keyspace(space.name(), || policy(is_looked_up(space)));
         let [a, b, c, d, e, f, g] = Space::ALL.map(space);
         let spaces = [a?, b?, c?, d?, e?, f?, g?];
-        let meta = database.keyspace(META, || small(options))?;
-        Ok(Self { spaces, meta, database })
+        let meta = database.keyspace(META, || policy(false))?;
+        Ok(Self { spaces, meta, database, memtable_bytes: options.memtable_bytes })
     }
 
     /// Opens what was created; fjall would quietly make anew what is not there.
@@ -141,30 +147,56 @@ impl Rows {
     /// Writes out all that is only in journals.
     pub(crate) fn flush(&self) -> Result<(), Fault> {
         guarded(|| {
-            for space in self.spaces.iter().chain([&self.meta]) {
+            for space in self.keyspaces() {
                 space.rotate_memtable()?;
             }
-            self.wait_while(|space| space.tree.sealed_memtable_count() > 0)
+            self.wait_while(|| self.sealed() > 0)
         })
     }
 
-    /// Waits until a commit would not have to wait inside fjall.
+    /// Seals what is full, and waits until a commit would not have to wait inside fjall and there is
+    /// memory for it.
     fn relieve(&self) -> Result<(), Fault> {
-        self.wait_while(|space| {
-            let sealed = space.tree.sealed_memtable_count();
-            sealed > SEALED_MAX || space.tree.l0_run_count() >= RUNS_MAX
-        })
-    }
-
-    fn wait_while(&self, busy: impl Fn(&Keyspace) -> bool) -> Result<(), Fault> {
-        for space in self.spaces.iter().chain([&self.meta]) {
-            while busy(space) {
-                // Fails when a background thread has: nobody would relieve us.
-                self.database.persist(PersistMode::Buffer)?;
-                thread::sleep(RELIEF);
+        for space in self.keyspaces() {
+            self.wait_while(|| {
+                let sealed = space.tree.sealed_memtable_count();
+                sealed > SEALED_MAX || space.tree.l0_run_count() >= RUNS_MAX
+            })?;
+            let full = space.tree.active_memtable().size() > self.memtable_bytes;
+            if full && space.tree.sealed_memtable_count() < SEALED_MAX {
+                space.rotate_memtable()?;
             }
         }
+        while self.database.write_buffer_size() > MEMTABLES * self.memtable_bytes {
+            if self.sealed() == 0 {
+                let largest = self.keyspaces().max_by_key(|it| it.tree.active_memtable().size());
+                largest.map_or(Ok(false), Keyspace::rotate_memtable)?;
+            }
+            self.pause()?;
+        }
         Ok(())
+    }
+
+    fn wait_while(&self, busy: impl Fn() -> bool) -> Result<(), Fault> {
+        while busy() {
+            self.pause()?;
+        }
+        Ok(())
+    }
+
+    /// Fails when fjall's thread has: nobody would relieve us.
+    fn pause(&self) -> Result<(), Fault> {
+        self.database.persist(PersistMode::Buffer)?;
+        thread::sleep(RELIEF);
+        Ok(())
+    }
+
+    fn sealed(&self) -> usize {
+        self.keyspaces().map(|space| space.tree.sealed_memtable_count()).sum()
+    }
+
+    fn keyspaces(&self) -> impl Iterator<Item = &Keyspace> {
+        self.spaces.iter().chain([&self.meta])
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -238,19 +270,19 @@ fn open(directory: &Path, cache_bytes: u64) -> Result<Database, Fault> {
 }
 
 /// How a space is kept. Fixed when it is made.
-fn policy(space: Space, options: &Options) -> KeyspaceCreateOptions {
-    match space {
-        // Every start asks for a row that is not there: fjall's filters answer without a read.
-        Space::Executions | Space::Journal | Space::Catalog => {
-            KeyspaceCreateOptions::default().max_memtable_size(options.memtable_bytes)
-        }
-        // Only ever scanned.
-        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => small(options),
-    }
+///
+/// fjall would ask its thread to seal a full memtable after every commit until that is done, and both
+/// would wait for each other for ever once a thousand such requests are waiting; so it never asks.
+fn policy(filters: bool) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default().max_memtable_size(u64::MAX);
+    if filters { options } else { options.filter_policy(FilterPolicy::disabled()) }
 }
 
-fn small(options: &Options) -> KeyspaceCreateOptions {
-    KeyspaceCreateOptions::default()
-        .max_memtable_size(options.memtable_bytes / 2)
-        .filter_policy(FilterPolicy::disabled())
+/// Whether rows are asked for that are not there, as every start does: filters answer that without a
+/// read. The others are only ever scanned.
+fn is_looked_up(space: Space) -> bool {
+    match space {
+        Space::Executions | Space::Journal | Space::Catalog => true,
+        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => false,
+    }
 }
