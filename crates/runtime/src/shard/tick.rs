@@ -5,6 +5,7 @@ use everstep_store::{Scan, Space};
 
 use super::Shard;
 use super::slot::Slot;
+use super::wake::Wake;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
@@ -125,8 +126,22 @@ impl Shard {
             };
             from = [last.as_slice(), &[0]].concat();
         }
+        self.arm_on_their_way(until_ms);
         self.far_from_ms = until_ms;
         Ok(())
+    }
+
+    /// Timers that have come near and whose rows the store may not show yet: their executions are in
+    /// memory until the rows are durable.
+    fn arm_on_their_way(&mut self, until_ms: i64) {
+        for slot in self.slots.values_mut() {
+            if let Wake::Far(due) = slot.wake
+                && (self.far_from_ms..until_ms).contains(&due)
+            {
+                self.timers.insert((due, slot.id));
+                slot.armed = Some(due);
+            }
+        }
     }
 
     /// Executions leave memory that nothing needs there.
