@@ -45,7 +45,8 @@ impl Shard {
         }
         let look_ahead = self.far_from_ms.saturating_sub(self.world.settings.horizon_ms / 2);
         let timer = self.timers.first().map(|(due, _)| *due);
-        timer.into_iter().chain([look_ahead, self.next_sweep_ms]).min()
+        let sweep = self.world.settings.retention_ms.map(|_| self.next_sweep_ms);
+        timer.into_iter().chain([look_ahead]).chain(sweep).min()
     }
 
     fn recover_some(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
