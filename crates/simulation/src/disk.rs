@@ -107,10 +107,10 @@ impl Disk {
     pub(crate) fn fail(&self) {
         let mut state = self.state();
         state.failed = true;
-        state.survive_some();
-        let waiting = std::mem::take(&mut state.queue);
+        let mut refused = state.survive_some();
+        refused.extend(std::mem::take(&mut state.queue).into_iter().map(|waiting| waiting.done));
         drop(state);
-        for done in waiting.into_iter().filter_map(|waiting| waiting.done) {
+        for done in refused.into_iter().flatten() {
             done(Err(failure()));
         }
     }
@@ -118,7 +118,7 @@ impl Disk {
     /// The machine stops: of what was not acknowledged, the first few batches are kept.
     pub(crate) fn crash(&self) {
         let mut state = self.state();
-        state.survive_some();
+        let kept = state.survive_some();
         let lost = std::mem::take(&mut state.queue);
         if self.fault == Some(Fault::LosesStarts) {
             state.durable.retain(|(_, space, _), _| *space != Space::Executions);
@@ -128,7 +128,7 @@ impl Disk {
         state.unseen.clear();
         state.failed = false;
         drop(state);
-        drop(lost);
+        drop((kept, lost));
     }
 
     /// Everything that would survive a crash now.
@@ -147,10 +147,10 @@ impl State {
         Some((done, outcome))
     }
 
-    fn survive_some(&mut self) {
-        for _ in 0..self.dice.below(self.queue.len() + 1) {
-            self.settle_one();
-        }
+    /// Some of what waits becomes durable, and nobody is told.
+    fn survive_some(&mut self) -> Vec<Option<Done>> {
+        let count = self.dice.below(self.queue.len() + 1);
+        (0..count).filter_map(|_| self.settle_one()).map(|(done, _)| done).collect()
     }
 
     fn rows(&mut self) -> &Rows {

@@ -1,27 +1,30 @@
 //! Who runs tasks, and the witness of it: every dispatch and every answer, seen from outside the engine.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_history::Attempt;
 use everstep_runtime::{Cancelled, ExecutionId, Job, Task, TaskRunner};
 
 use crate::Fault;
+use crate::disk::Disk;
 
 /// Takes what the engine asks for; the world looks at it when its turn comes.
 pub(crate) struct Runner {
     fault: Option<Fault>,
+    disk: Arc<Disk>,
     unseen: Mutex<Vec<Asked>>,
 }
 
 pub(crate) enum Asked {
-    Dispatch(Box<Task>),
+    /// With the number of the last batch that was durable when it left.
+    Dispatch(Box<Task>, u64),
     Cancel(Cancelled),
 }
 
 impl Runner {
-    pub(crate) fn new(fault: Option<Fault>) -> Self {
-        Self { fault, unseen: Mutex::default() }
+    pub(crate) fn new(fault: Option<Fault>, disk: Arc<Disk>) -> Self {
+        Self { fault, disk, unseen: Mutex::default() }
     }
 
     pub(crate) fn take_unseen(&self) -> Vec<Asked> {
@@ -35,12 +38,15 @@ impl Runner {
 
 impl TaskRunner for Runner {
     fn dispatch(&self, mut task: Task) {
+        let durable_to = self.disk.durable_to();
         match self.fault {
-            Some(Fault::DispatchesTwice) => self.push(Asked::Dispatch(Box::new(task.clone()))),
+            Some(Fault::DispatchesTwice) => {
+                self.push(Asked::Dispatch(Box::new(task.clone()), durable_to));
+            }
             Some(Fault::RenamesTasks) if task.again => task.attempt.number += 1000,
             _ => {}
         }
-        self.push(Asked::Dispatch(Box::new(task)));
+        self.push(Asked::Dispatch(Box::new(task), durable_to));
     }
 
     fn cancel(&self, cancelled: Cancelled) {

@@ -74,7 +74,7 @@ impl World {
             clock_jumps: dice.pick(&[0, 0, 10]),
             task_failures: dice.pick(&[10, 35, 60]),
         };
-        let (post, runner) = (Arc::new(Post::default()), Arc::new(Runner::new(options.fault)));
+        let (post, runner) = (Arc::new(Post::default()), Arc::new(Runner::new(options.fault, disk.clone())));
         let runtime = runtime(&disk, &runner, &settings, &post);
         let machines = machines(&mut dice, &runtime);
         disk.settle(usize::MAX);
@@ -473,7 +473,7 @@ impl World {
         }
         for asked in self.runner.take_unseen() {
             match asked {
-                Asked::Dispatch(task) => self.dispatched(*task)?,
+                Asked::Dispatch(task, durable_to) => self.dispatched(*task, durable_to)?,
                 Asked::Cancel(cancelled) => {
                     let (id, attempt) = (cancelled.execution, cancelled.attempt);
                     self.log.line(Some(id), || format!("cancel {attempt:?}"));
@@ -499,11 +499,11 @@ impl World {
         self.log.line(Some(id), || format!("at {now} batch {batch}: {:?}", step.events));
     }
 
-    fn dispatched(&mut self, task: Task) -> Outcome {
+    fn dispatched(&mut self, task: Task, durable_to: u64) -> Outcome {
         let (id, attempt) = (task.execution, task.attempt);
         let Evidence { generation, now_ms, .. } = self.evidence;
         self.log.line(Some(id), || format!("dispatch {attempt:?} again {}", task.again));
-        checkers::dispatch(&self.evidence, &task)?;
+        checkers::dispatch(&self.evidence, &task, durable_to)?;
         self.evidence.witness.see(&task, generation, now_ms);
         let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) else {
             return Err(Violation::boxed("same_attempt_same_id", Some(id), "nobody's".to_owned()));
@@ -741,6 +741,10 @@ impl World {
             self.crash()?;
         }
         self.drain()?;
+        if self.evidence.runtime.failure().is_some() {
+            self.crash()?;
+            self.drain()?;
+        }
         checkers::quiet(&mut self.evidence)
     }
 

@@ -8,7 +8,7 @@ use everstep_runtime::{Ended, ExecutionId};
 use super::a_result_counts_once::{ends, number};
 use super::{Checker, Verdict, ensure};
 use crate::evidence::{Evidence, Fact, Reply, Request, Say};
-use crate::ledger::is_end;
+use crate::ledger::{Life, is_end};
 
 pub(super) struct Check;
 
@@ -34,10 +34,11 @@ impl Checker for Check {
 fn check(evidence: &Evidence, id: ExecutionId, fact: &Fact) -> Verdict {
     let durable_to = evidence.durable_to();
     let holds = match fact {
-        Fact::Deleted => evidence
-            .ledger
-            .last(id)
-            .is_none_or(|life| life.gone.is_some_and(|batch| batch <= durable_to)),
+        Fact::Deleted => {
+            let gone = |life: &Life| life.gone.is_some_and(|batch| batch <= durable_to);
+            let mut lives = evidence.ledger.of(id).peekable();
+            lives.peek().is_none() || lives.any(gone)
+        }
         fact => evidence
             .ledger
             .of(id)

@@ -58,8 +58,8 @@ trait Checker: Sync {
         Ok(())
     }
 
-    /// A task leaves the engine.
-    fn dispatch(&self, _evidence: &Evidence, _task: &Task) -> Verdict {
+    /// A task left the engine when this batch was the last that was durable.
+    fn dispatch(&self, _evidence: &Evidence, _task: &Task, _durable_to: u64) -> Verdict {
         Ok(())
     }
 
@@ -131,8 +131,8 @@ pub(crate) fn step(evidence: &Evidence, id: ExecutionId) -> Outcome {
     each(|checker| checker.step(evidence, life))
 }
 
-pub(crate) fn dispatch(evidence: &Evidence, task: &Task) -> Outcome {
-    each(|checker| checker.dispatch(evidence, task))
+pub(crate) fn dispatch(evidence: &Evidence, task: &Task, durable_to: u64) -> Outcome {
+    each(|checker| checker.dispatch(evidence, task, durable_to))
 }
 
 pub(crate) fn reply(evidence: &Evidence, request: &Request, reply: &Reply) -> Outcome {

@@ -47,10 +47,10 @@ impl Checker for Check {
         Ok(())
     }
 
-    fn dispatch(&self, evidence: &Evidence, task: &Task) -> Verdict {
+    fn dispatch(&self, evidence: &Evidence, task: &Task, durable_to: u64) -> Verdict {
         let Some(life) = evidence.ledger.last(task.execution) else { return Ok(()) };
         let over = life
-            .events_to(evidence.durable_to())
+            .events_to(durable_to)
             .any(|event| super::a_result_counts_once::ends(event) == Some(task.attempt));
         ensure(!over, life.id, || format!("{:?} is over, and dispatched", task.attempt))
     }

@@ -16,7 +16,7 @@ impl Checker for Check {
         "same_attempt_same_id"
     }
 
-    fn dispatch(&self, evidence: &Evidence, task: &Task) -> Verdict {
+    fn dispatch(&self, evidence: &Evidence, task: &Task, durable_to: u64) -> Verdict {
         let (id, attempt) = (task.execution, task.attempt);
         if evidence.is_express(id) {
             return Ok(());
@@ -24,7 +24,7 @@ impl Checker for Check {
         let Some((_, batch, generation)) = evidence.scheduled(id, attempt) else {
             return Err((Some(id), format!("{attempt:?} was never scheduled, and is dispatched")));
         };
-        ensure(batch <= evidence.durable_to(), id, || {
+        ensure(batch <= durable_to, id, || {
             format!("{attempt:?} is dispatched before it is durable")
         })?;
         let earlier = generation < evidence.generation;
@@ -35,7 +35,7 @@ impl Checker for Check {
             return Ok(());
         }
         // It may be that it is taken over in this very moment.
-        let settled = |life: &&Life| life.steps.iter().all(|step| step.batch <= evidence.durable_to());
+        let settled = |life: &&Life| life.steps.iter().all(|step| step.batch <= durable_to);
         if let Some(life) = evidence.ledger.last(id).filter(|_| earlier).filter(settled) {
             ensure(!life.execution.is_handed_over(attempt), id, || {
                 format!("somebody holds {attempt:?}, and it is dispatched again")
