@@ -112,6 +112,7 @@ impl Shard {
             erase(&summary, id, &mut batch);
         }
         let ticket = self.commit(batch, Vec::new());
+        self.removing.insert(id, ticket);
         Ok((!rest).then_some(ticket))
     }
 }

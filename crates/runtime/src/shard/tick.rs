@@ -1,5 +1,7 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
+use std::sync::atomic::Ordering;
+
 use everstep_interpreter::Input;
 use everstep_store::{Scan, Space};
 
@@ -30,6 +32,8 @@ impl Shard {
         self.look_ahead(now_ms);
         self.sweep_if_due(now_ms);
         self.let_go();
+        let acknowledged = self.acknowledged.load(Ordering::Acquire);
+        self.removing.retain(|_, ticket| *ticket > acknowledged);
         (self.next_ms(now_ms), troubles)
     }
 
@@ -81,6 +85,9 @@ impl Shard {
 
     /// Reads an execution if it must be, and lets it do what is due.
     fn look_at(&mut self, id: ExecutionId, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
+        if self.removal_of(id).is_some() {
+            return;
+        }
         match self.take(id, now_ms) {
             Ok(Some(slot)) => {
                 let slot = self.pass_time(slot, now_ms);
