@@ -62,6 +62,8 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     pub(crate) subject: usize,
     pub(crate) ask: Ask,
+    /// The engine's clock when it arrived.
+    pub(crate) arrived_ms: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -138,9 +140,9 @@ impl Evidence {
     pub(crate) fn scheduled(&self, id: ExecutionId, wanted: Attempt) -> Option<(&Event, u64, u32)> {
         let steps = self.ledger.of(id).flat_map(|life| &life.steps);
         steps.collect::<Vec<_>>().into_iter().rev().find_map(|step| {
-            let event = step.events.iter().find(|event| {
-                matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted)
-            })?;
+            let event = step.events.iter().find(
+                |event| matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted),
+            )?;
             Some((event, step.batch, step.generation))
         })
     }

@@ -139,9 +139,11 @@ impl Scope<'_> {
             0..=2 => json!({"Type": "Task", "Resource": function()}),
             3 => json!({"Type": "Task",
                 "Resource": "arn:aws:states:us-east-1:000000000000:activity:a"}),
-            _ => json!({"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+            _ => {
+                json!({"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
                 "Parameters": {"QueueUrl": "https://example.com/q",
-                               "MessageBody": {"token.$": "$$.Task.Token"}}}),
+                               "MessageBody": {"token.$": "$$.Task.Token"}}})
+            }
         };
         state["ResultPath"] = json!("$.r");
         let timeout = self.dice.pick(&[0, 0, 30, 5 * MINUTE, 20 * MINUTE, DAY]);

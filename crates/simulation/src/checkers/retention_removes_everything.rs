@@ -32,9 +32,11 @@ impl Checker for Check {
     }
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
-        let gone = evidence.subjects.iter().map(|subject| subject.id).filter(|id| {
-            evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some())
-        });
+        let gone = evidence
+            .subjects
+            .iter()
+            .map(|subject| subject.id)
+            .filter(|id| evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some()));
         let rows = evidence.disk.durable();
         for id in gone {
             let of_it = |key: &[u8]| key.starts_with(id.bytes()) || key.ends_with(id.bytes());
@@ -49,7 +51,11 @@ impl Checker for Check {
         for life in evidence.ledger.present() {
             let expired = life.stopped_ms().is_some_and(|stopped| stopped < evidence.now_ms - kept);
             ensure(!expired, life.id, || {
-                format!("it ended at {:?}, is kept for {kept} ms, and is there at {}", life.stopped_ms(), evidence.now_ms)
+                format!(
+                    "it ended at {:?}, is kept for {kept} ms, and is there at {}",
+                    life.stopped_ms(),
+                    evidence.now_ms
+                )
             })?;
         }
         Ok(())
