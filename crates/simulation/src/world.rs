@@ -120,6 +120,9 @@ impl World {
 
     /// A rough time, and then a calm one in which everything must come to its end.
     pub(crate) fn run(&mut self, actions: usize) -> Outcome {
+        let long = self.evidence.machines.iter().any(|machine| machine.long);
+        // Those need time to become long.
+        let actions = if long { actions * 8 } else { actions };
         for _ in 0..actions {
             self.tally.steps += 1;
             self.act()?;
@@ -440,7 +443,7 @@ impl World {
         wrap: impl FnOnce(T) -> Answer + Send + 'static,
     ) -> everstep_runtime::Reply<T> {
         let replies = self.replies.clone();
-        let swallow = self.fault == Some(Fault::SwallowsReplies) && number % 5 == 0;
+        let swallow = self.fault == Some(Fault::SwallowsReplies) && number.is_multiple_of(5);
         Box::new(move |answer| {
             if !swallow {
                 let mut replies = replies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -458,6 +461,10 @@ impl World {
             return Err(Violation::boxed("expectations_hold", None, what));
         }
         for (batch, written) in self.evidence.disk.take_unseen() {
+            self.log.count(batch);
+            for write in &written.writes {
+                self.log.count((write.space, &write.key, &write.value));
+            }
             let Evidence { generation, now_ms, .. } = self.evidence;
             checkers::batch(&self.evidence, &written)?;
             let moment = Moment { batch, generation, now_ms };
@@ -506,6 +513,7 @@ impl World {
         let (id, attempt) = (task.execution, task.attempt);
         let Evidence { generation, now_ms, .. } = self.evidence;
         self.log.line(Some(id), || format!("dispatch {attempt:?} again {}", task.again));
+        self.log.count((id, attempt, task.again, now_ms));
         checkers::dispatch(&self.evidence, &task, durable_to)?;
         self.evidence.witness.see(&task, generation, now_ms);
         let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) else {
@@ -600,6 +608,7 @@ impl World {
             (_, reply) => reply,
         };
         self.log.line(Some(id), || format!("reply to {number}: {}", brief(&reply)));
+        self.log.count((number, reply.is_ok(), self.evidence.now_ms));
         self.note_settled(&request, &reply);
         self.note_fact(id, &request, &reply);
         checkers::reply(&self.evidence, &request, &reply)?;
@@ -708,7 +717,8 @@ impl World {
     fn may_start(&self, subject: usize) -> bool {
         let known = &self.evidence.subjects[subject];
         let machine = &self.evidence.machines[known.machine];
-        machine.plain || (!known.delete_sent && !(machine.express && known.started))
+        let confusing = known.delete_sent || (machine.express && known.started);
+        machine.plain || machine.long || !confusing
     }
 
     fn new_start(&mut self) {

@@ -69,12 +69,11 @@ fn check_lists(evidence: &Evidence, standing: Option<Standing>) -> Verdict {
 fn check_rows(evidence: &Evidence, life: &Life, rows: &Rows) -> Verdict {
     let id = life.id;
     let summary = evidence.reader().summary(id).ok().flatten();
-    let redrives = life.events().filter_map(|event| match event {
+    let redriven = life.events().rev().find_map(|event| match event {
         Event::ExecutionRedriven { at_ms, count } => Some((*count, *at_ms)),
         _ => None,
     });
-    let last = redrives.last();
-    let expected = (life.execution.started_ms(), life.stopped_ms(), last);
+    let expected = (life.execution.started_ms(), life.stopped_ms(), redriven);
     let shown = summary.as_ref().map(|shown| {
         (shown.started_ms, shown.stopped_ms, shown.redriven_ms.map(|at| (shown.redrives, at)))
     });
