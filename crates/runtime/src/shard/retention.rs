@@ -66,7 +66,12 @@ impl Shard {
             }
             self.swept_to = [key.as_slice(), &[0]].concat();
         }
-        Ok(rows.len() == EXECUTIONS_AT_A_TIME)
+        let more = rows.len() == EXECUTIONS_AT_A_TIME;
+        if !more {
+            // What ends later may have ended earlier by the clock, if that was set back.
+            self.swept_to.clear();
+        }
+        Ok(more)
     }
 
     pub(super) fn delete(&mut self, id: ExecutionId, reply: Reply<()>, now_ms: i64) {
