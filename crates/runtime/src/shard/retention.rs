@@ -75,8 +75,12 @@ impl Shard {
     }
 
     pub(super) fn delete(&mut self, id: ExecutionId, reply: Reply<()>, now_ms: i64) {
-        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else {
-            return;
+        let slot = match self.take(id, now_ms) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return reply(Err(Error::NotFound)),
+            // Its removal was begun before a crash.
+            Err(Error::AlreadyExists(_)) => return self.remove_and_answer(id, reply),
+            Err(error) => return reply(Err(error)),
         };
         if slot.is_running() {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
@@ -90,6 +94,10 @@ impl Shard {
             self.follow(ticket, vec![after]);
             return self.put_back(slot, now_ms);
         }
+        self.remove_and_answer(id, reply);
+    }
+
+    fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {
         match self.remove(id) {
             Err(error) => reply(Err(error)),
             Ok(Some(last)) => self.follow(last, vec![After::reply(reply, Ok(()))]),

@@ -81,8 +81,8 @@ impl Slot {
             execution.apply(event);
         }
         if Standing::of(execution.status()) != summary.standing {
-            // Its last steps are gone already: it is being removed.
-            return Ok(None);
+            // Its last steps are gone already: it is being removed, and its name is still taken.
+            return Err(Error::AlreadyExists(Box::new(summary)));
         }
         let wake = Wake::read(world, shard, id, &execution)?;
         let (armed, ticket, used, watchers) = (None, 0, 0, Vec::new());
