@@ -138,8 +138,8 @@ impl Evidence {
 
     /// The event by which an attempt was scheduled, and the batch it is in.
     pub(crate) fn scheduled(&self, id: ExecutionId, wanted: Attempt) -> Option<(&Event, u64, u32)> {
-        let steps = self.ledger.of(id).flat_map(|life| &life.steps);
-        steps.collect::<Vec<_>>().into_iter().rev().find_map(|step| {
+        let mut steps = self.ledger.of(id).rev().flat_map(|life| life.steps.iter().rev());
+        steps.find_map(|step| {
             let event = step.events.iter().find(
                 |event| matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted),
             )?;

@@ -188,7 +188,7 @@ impl Ledger {
         self.lives.values().flatten()
     }
 
-    pub(crate) fn of(&self, id: ExecutionId) -> impl Iterator<Item = &Life> {
+    pub(crate) fn of(&self, id: ExecutionId) -> impl DoubleEndedIterator<Item = &Life> {
         self.lives.get(&id).into_iter().flatten()
     }
 

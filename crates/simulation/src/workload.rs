@@ -25,7 +25,7 @@ pub(crate) struct Drawn {
 /// A state machine.
 pub(crate) fn draw(dice: &mut Dice) -> Drawn {
     let aws = dice.percent(40);
-    if dice.percent(2) {
+    if dice.percent(1) {
         return Drawn { definition: long(), express: false, aws, plain: false, long: true };
     }
     let express = dice.percent(12);
