@@ -1,0 +1,133 @@
+//! Letting the engine come to rest, for a moment or for good.
+
+use everstep_history::Attempt;
+use everstep_runtime::ExecutionId;
+
+use super::{Outcome, World};
+use crate::checkers::{self, Violation};
+use crate::evidence::Ask;
+use crate::tasks::{Way, way};
+
+impl World {
+    /// Lets the engine finish what it can do now, and looks at the result.
+    pub(super) fn rest(&mut self) -> Outcome {
+        self.drain()?;
+        checkers::quiet(&mut self.evidence)
+    }
+
+    pub(super) fn drain(&mut self) -> Outcome {
+        for _ in 0..300 {
+            let mut busy = false;
+            if self.evidence.runtime.failure().is_some() {
+                self.crash()?;
+            }
+            while self.deliver_post()? {
+                busy = true;
+            }
+            while self.evidence.disk.waiting() > 0 {
+                busy = true;
+                self.evidence.disk.settle(usize::MAX);
+                self.absorb()?;
+            }
+            for index in 0..self.evidence.shards.len() {
+                self.tick(index)?;
+                busy |= self.evidence.next_ms[index].is_some_and(|next| next <= self.told_ms());
+            }
+            let failed = self.evidence.runtime.failure().is_some();
+            if !busy && !failed && self.evidence.disk.waiting() == 0 && self.post.is_empty() {
+                return Ok(());
+            }
+        }
+        let what = format!(
+            "shards want a turn at {:?}, and it is {}",
+            self.evidence.next_ms, self.evidence.now_ms
+        );
+        Err(Violation::boxed("the_engine_comes_to_rest", None, what))
+    }
+
+    pub(super) fn calm_down(&mut self) -> Outcome {
+        self.calm = true;
+        self.log.line(None, || "calm".to_owned());
+        self.rest()?;
+        for _ in 0..8000 {
+            self.deliver_due()?;
+            self.drain()?;
+            self.answer_open();
+            let Some(step) = self.until_something() else { break };
+            self.true_ms += step.max(0);
+            self.set_clock();
+        }
+        self.rest()?;
+        if let Some(kept) = self.evidence.settings.retention_ms {
+            self.true_ms += kept;
+            for _ in 0..12 {
+                self.true_ms += self.evidence.settings.sweep_every_ms + 1;
+                self.set_clock();
+                self.rest()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn deliver_due(&mut self) -> Outcome {
+        while let Some(index) = self.flights.iter().position(|(due, _)| *due <= self.true_ms) {
+            let (_, request) = self.flights.remove(index);
+            self.hand_over(request)?;
+        }
+        Ok(())
+    }
+
+    /// Somebody answers what nobody was going to, but for some that may wait for ever.
+    pub(super) fn answer_open(&mut self) {
+        let quiet: Vec<(ExecutionId, Attempt, Way)> = self
+            .evidence
+            .witness
+            .tried
+            .iter()
+            .filter(|(_, tried)| tried.flying == 0 && !tried.held && !tried.cancelled)
+            .filter(|((id, attempt), _)| self.is_open(*id, *attempt))
+            .map(|((id, attempt), tried)| (*id, *attempt, way(&tried.job)))
+            .collect();
+        for (id, attempt, way) in quiet {
+            let forever = !self.limits(id, attempt).0;
+            let holds = way != Way::Call && forever && self.dice.percent(30);
+            if holds && let Some(tried) = self.evidence.witness.of(id, attempt) {
+                tried.held = true;
+                continue;
+            }
+            if let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) {
+                self.plan_result(subject, attempt);
+            }
+        }
+    }
+
+    pub(super) fn is_open(&self, id: ExecutionId, attempt: Attempt) -> bool {
+        match self.evidence.ledger.last(id) {
+            Some(life) => life.is_there() && life.execution.awaits(attempt),
+            None => self.express_runs(id),
+        }
+    }
+
+    pub(super) fn express_runs(&self, id: ExecutionId) -> bool {
+        self.evidence.is_express(id)
+            && self.evidence.outstanding.values().any(|request| {
+                matches!(request.ask, Ask::Watch)
+                    && self.evidence.subjects[request.subject].id == id
+            })
+    }
+
+    /// How long until something can happen.
+    pub(super) fn until_something(&self) -> Option<i64> {
+        let flights = self.flights.iter().map(|(due, _)| due - self.true_ms);
+        let lives = self.evidence.ledger.present();
+        let due = lives.filter_map(|life| life.execution.next_due_ms());
+        let due = due.map(|due| due - self.evidence.now_ms).filter(|step| *step > 0);
+        // Signs of life and what is not stored are known to the engine alone.
+        let express = self.evidence.subjects.iter().any(|subject| self.express_runs(subject.id));
+        let hidden =
+            express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
+        let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
+        let next = next.map(|next| next - self.evidence.now_ms);
+        flights.chain(due).chain(next).min().map(|step| step.max(1))
+    }
+}
