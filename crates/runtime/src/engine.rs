@@ -100,6 +100,16 @@ impl Engine {
         Ok(prepared)
     }
 
+    /// As [`Engine::prepare`], for async callers: `done` is called when the revision is durable. Waits
+    /// only if too much is on its way to the store.
+    pub fn prepare_with(
+        &self,
+        revision: Revision,
+        done: Box<dyn FnOnce(Result<()>) + Send>,
+    ) -> Result<Arc<Prepared>> {
+        self.world.prepare(revision, Box::new(move |outcome| done(outcome.map_err(Error::from))))
+    }
+
     /// Sends a request; its reply is called when it is answered. Refused with [`Error::Busy`] if too many
     /// wait already. Never waits.
     pub fn send(&self, message: Message) {

@@ -1,0 +1,123 @@
+//! The machine that a request names: as it is, one of its versions, or what an alias leads to.
+
+use std::sync::Arc;
+
+use everstep_runtime::{ListId, Prepared};
+
+use crate::args::Args;
+use crate::arn::{Arn, Kind};
+use crate::catalog::{Alias, Entry, Machine, Route, Settings, Version};
+use crate::protocol::{Error, Name};
+use crate::service::{Service, engine_error};
+
+/// What an execution is started of.
+pub(crate) struct Target {
+    pub(crate) machine: Machine,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) version_arn: Option<String>,
+    pub(crate) alias_arn: Option<String>,
+}
+
+/// The label of an execution that was started through a version or an alias.
+pub(crate) const VERSION: &str = "version";
+pub(crate) const ALIAS: &str = "alias";
+
+impl Target {
+    /// The lists that its executions are in.
+    pub(crate) fn lists(&self) -> Vec<ListId> {
+        let arns = [Some(&self.machine.arn), self.version_arn.as_ref(), self.alias_arn.as_ref()];
+        arns.into_iter().flatten().map(|arn| ListId::of(arn)).collect()
+    }
+
+    pub(crate) fn labels(&self) -> Vec<(String, String)> {
+        let labels = [(VERSION, &self.version_arn), (ALIAS, &self.alias_arn)];
+        labels.into_iter().filter_map(|(name, arn)| Some((name.to_owned(), arn.clone()?))).collect()
+    }
+}
+
+pub(crate) fn missing(args: Args<'_>, arn: &str) -> Error {
+    args.error(Name::StateMachineDoesNotExist, format!("State Machine Does Not Exist: '{arn}'"))
+}
+
+pub(crate) fn invalid_arn(args: Args<'_>, message: String) -> Error {
+    args.error(Name::InvalidArn, message)
+}
+
+/// The machine of an ARN that must not name a version or an alias.
+pub(crate) fn machine(
+    service: &Service,
+    args: Args<'_>,
+    arn: &str,
+) -> Result<Entry<Machine>, Error> {
+    let parsed = Arn::parse(arn).map_err(|wrong| invalid_arn(args, wrong.0))?;
+    match parsed.kind {
+        Kind::StateMachine { qualifier: None, label: None, .. } => {
+            service.machine(arn)?.ok_or_else(|| missing(args, arn))
+        }
+        Kind::StateMachine { .. } => Err(missing(args, arn)),
+        _ => Err(invalid_arn(
+            args,
+            format!("Invalid Arn: 'Resource type not valid in this context: {arn}'"),
+        )),
+    }
+}
+
+/// What `stateMachineArn` leads to, be it qualified or not.
+pub(crate) async fn find(service: &Service, args: Args<'_>, arn: &str) -> Result<Target, Error> {
+    let parsed = Arn::parse(arn).map_err(|wrong| invalid_arn(args, wrong.0))?;
+    let Kind::StateMachine { name, label: None, qualifier } = parsed.kind else {
+        return Err(invalid_arn(
+            args,
+            format!("Invalid Arn: 'Resource type not valid in this context: {arn}'"),
+        ));
+    };
+    let machine_arn = format!("{}:stateMachine:{name}", parsed.place);
+    let machine = service.machine(&machine_arn)?.ok_or_else(|| missing(args, arn))?.value;
+    if machine.deleting {
+        return Err(args.error(
+            Name::StateMachineDeleting,
+            format!("State Machine is being deleted: '{arn}'"),
+        ));
+    }
+    let (settings, version_arn, alias_arn) = match qualifier {
+        None => (machine.settings.clone(), None, None),
+        Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let (settings, version_arn) = version(service, args, &machine_arn, number, arn)?;
+            (settings, Some(version_arn), None)
+        }
+        Some(name) => {
+            let alias = service.catalog.find::<Alias>(&Alias::key(&machine_arn, name))?;
+            let alias = alias.ok_or_else(|| missing(args, arn))?.value;
+            let number = routed(&alias.routes).rsplit(':').next().unwrap_or_default().to_owned();
+            let (settings, version_arn) = version(service, args, &machine_arn, &number, arn)?;
+            (settings, Some(version_arn), Some(alias.arn))
+        }
+    };
+    let prepared = service.prepared(&machine, &settings).await.map_err(engine_error)?;
+    Ok(Target { machine, prepared, version_arn, alias_arn })
+}
+
+fn version(
+    service: &Service,
+    args: Args<'_>,
+    machine_arn: &str,
+    number: &str,
+    arn: &str,
+) -> Result<(Settings, String), Error> {
+    let number = number.parse().map_err(|_| missing(args, arn))?;
+    let found = service.catalog.find::<Version>(&Version::key(machine_arn, number))?;
+    let version = found.ok_or_else(|| missing(args, arn))?.value;
+    Ok((version.settings, version.arn))
+}
+
+/// A version by the weights of its alias.
+fn routed(routes: &[Route]) -> &str {
+    let mut draw = u32::from(uuid::Uuid::new_v4().as_bytes()[0]) * 100 / 256;
+    for route in routes {
+        if draw < route.weight {
+            return &route.version_arn;
+        }
+        draw -= route.weight;
+    }
+    routes.last().map_or("", |route| &route.version_arn)
+}
