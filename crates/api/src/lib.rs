@@ -16,5 +16,5 @@ mod runner;
 mod server;
 mod service;
 
-pub use server::router;
+pub use server::{Bounds, Listening, Tls, TlsError, serve};
 pub use service::{Building, Place, Service};

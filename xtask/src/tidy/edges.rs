@@ -51,11 +51,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "everstep-cli",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store-embedded",
         ],
     ),
     (
