@@ -4,6 +4,7 @@ mod conformance;
 mod definitions;
 mod jsonata;
 mod jsonpath;
+mod simulate;
 mod test;
 mod tidy;
 
@@ -47,6 +48,8 @@ enum Task {
         /// A directory with datasets/ and groups/
         directory: PathBuf,
     },
+    /// Run the engine in a simulated world, seed after seed
+    Simulate(simulate::Arguments),
     /// Run everything that must hold: format, lints, tests, habits, recorded behaviour
     Test,
     /// Check the project's habits
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Definitions { directory } => definitions::run(&directory),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
+        Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
     }

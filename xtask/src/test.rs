@@ -13,6 +13,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     step("tests", &["test", "--workspace", "--quiet"])?;
     xtask(&["tidy"])?;
+    xtask(&["simulate", "--seeds", "300"])?;
     let shared = crate::root().join(SHARED);
     let with = |task: &str, data: &str| -> Result<()> {
         let data = shared.join(data);

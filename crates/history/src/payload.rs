@@ -23,9 +23,14 @@ struct Inner {
     /// As it was given, else compact.
     text: OnceLock<Box<str>>,
     size: OnceLock<usize>,
+    depth: OnceLock<usize>,
 }
 
 impl Payload {
+    /// Levels of arrays and objects that a state may pass on: more than a text from outside may
+    /// have (127), for templates and expressions wrap what they are given.
+    pub const DEPTH_MAX: usize = 900;
+
     #[must_use]
     pub fn new(value: Value) -> Self {
         Self(Arc::new(Inner { value: value.into(), ..Inner::default() }))
@@ -33,18 +38,17 @@ impl Payload {
 
     /// A value that is shown again as it was written: white space and forms of numbers kept.
     pub fn from_text(text: &str) -> serde_json::Result<Self> {
-        text::check(text)?;
-        Ok(Self::from_checked(text))
+        text::check(text).map(|depth| Self::from_checked(text, depth))
     }
 
     /// A text of [`Self::as_text`] that was kept: it may nest deeper than one from outside.
     pub(crate) fn from_stored(text: &str) -> serde_json::Result<Self> {
-        text::check_stored(text)?;
-        Ok(Self::from_checked(text))
+        text::check_stored(text).map(|depth| Self::from_checked(text, depth))
     }
 
-    fn from_checked(text: impl Into<Box<str>>) -> Self {
-        Self(Arc::new(Inner { text: text.into().into(), ..Inner::default() }))
+    fn from_checked(text: &str, depth: usize) -> Self {
+        let text = Box::<str>::from(text).into();
+        Self(Arc::new(Inner { text, depth: depth.into(), ..Inner::default() }))
     }
 
     /// An array of payloads, each of which keeps its text.
@@ -54,6 +58,8 @@ impl Payload {
         if parts.iter().any(|part| part.0.text.get().is_some()) {
             let texts: Vec<&str> = parts.iter().map(Self::as_text).collect();
             inner.text.get_or_init(|| format!("[{}]", texts.join(",")).into());
+            let depths = parts.iter().map(Self::depth);
+            inner.depth.get_or_init(|| 1 + depths.max().unwrap_or(0));
         }
         if inner.text.get().is_none() || parts.iter().all(|part| part.0.value.get().is_some()) {
             let values = parts.iter().map(|part| part.value().clone());
@@ -96,6 +102,12 @@ impl Payload {
     #[must_use]
     pub fn size(&self) -> usize {
         *self.0.size.get_or_init(|| size::of(self.value()))
+    }
+
+    /// Levels of arrays and objects, counted once.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        *self.0.depth.get_or_init(|| size::depth_of(self.value()))
     }
 
     /// Whether its size is more than so many bytes. A short text is not parsed to know.
@@ -227,6 +239,7 @@ mod tests {
             let values: Value = parts.iter().map(|part| part.value().clone()).collect();
             assert_eq!(*array, values);
             assert_eq!(array.size(), values.to_string().len());
+            assert_eq!(array.depth(), size::depth_of(&values));
         }
         let both = Payload::array(&[Payload::from_text("1").unwrap(), value]);
         assert!(is_written(&both) && !is_parsed(&both), "nobody has looked inside");

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::context::Extra;
 use crate::execution::{Execution, Frame, Phase, Status, Timer, is_visible};
-use crate::fault::Fault;
+use crate::fault::{Fault, not_too_deep};
 use crate::flow::{Evaluation, Finished};
 use crate::retry::{Trouble, delay_ms};
 use crate::{Dialect, Input, Occasion, states};
@@ -359,6 +359,7 @@ impl Decider<'_> {
             let what = self.execution.state_of(id).map(|state| state.name.to_string());
             return Err(Fault::TooLarge { what: what.unwrap_or_default() });
         }
+        let output = not_too_deep(output)?;
         let ends = next.is_none();
         let parent = self.execution.frame(id).filter(|_| ends).and_then(|frame| frame.parent);
         self.emit(Event::StateExited { frame: id, at_ms: self.now_ms, output, assigned, next });

@@ -5,7 +5,7 @@ use everstep_asl::model::Kind;
 use everstep_expr::EvalError;
 use everstep_expr::jsonata;
 use everstep_expr::template::TemplateError;
-use everstep_history::Failure;
+use everstep_history::{Failure, Payload};
 use serde_json::Value;
 
 use crate::Dialect;
@@ -43,6 +43,8 @@ pub(crate) enum Fault {
     TooLarge {
         what: String,
     },
+    /// Something nests deeper than can be recorded.
+    TooDeep,
 }
 
 /// A failure, and what the history says about it besides.
@@ -56,7 +58,7 @@ impl Fault {
     /// What a state makes itself and cannot hold is nobody's to catch, and only states with
     /// `Retry` and `Catch` can handle anything.
     pub(crate) fn is_fatal(&self, kind: &Kind) -> bool {
-        matches!(self, Self::TooLarge { .. })
+        matches!(self, Self::TooLarge { .. } | Self::TooDeep)
             || !matches!(kind, Kind::Task(_) | Kind::Parallel(_) | Kind::Map(_))
     }
 
@@ -108,8 +110,21 @@ impl Fault {
                      of bytes service limit."
                 ),
             ),
+            Self::TooDeep => (
+                error_name::DATA_LIMIT_EXCEEDED,
+                format!(
+                    "The result of a state is nested more than {} levels deep.",
+                    Payload::DEPTH_MAX
+                ),
+            ),
         }
     }
+}
+
+/// A payload that can be recorded and read again. Every one that was computed comes past here
+/// before it is part of an event, or a loop could nest data deeper than any stack is.
+pub(crate) fn not_too_deep(payload: Payload) -> Result<Payload, Fault> {
+    if payload.depth() > Payload::DEPTH_MAX { Err(Fault::TooDeep) } else { Ok(payload) }
 }
 
 fn path_message(error: &EvalError) -> String {

@@ -105,14 +105,16 @@ impl<'a> Evaluation<'a> {
             DataFlow::JsonPath(flow) => {
                 let selected = self.select(&flow.input_path, input)?;
                 match &flow.parameters {
-                    Some(parameters) => self.template(parameters, &selected).map(Payload::new),
+                    Some(parameters) => {
+                        fault::not_too_deep(self.template(parameters, &selected)?.into())
+                    }
                     None => Ok(selected),
                 }
             }
             DataFlow::Jsonata(flow) => match &flow.arguments {
-                Some(arguments) => {
-                    self.jsonata(arguments, "Arguments", input, More::Nothing).map(Payload::new)
-                }
+                Some(arguments) => fault::not_too_deep(
+                    self.jsonata(arguments, "Arguments", input, More::Nothing)?.into(),
+                ),
                 None => Ok(input.clone()),
             },
         }
@@ -287,7 +289,10 @@ impl<'a> Evaluation<'a> {
             Template::Jsonata(template) => self.jsonata(template, "Assign", input, more)?,
         };
         let Value::Object(values) = values else { return Ok(Vec::new()) };
-        Ok(values.into_iter().map(|(name, value)| (Arc::from(name), Payload::new(value))).collect())
+        let variable = |(name, value): (String, Value)| {
+            Ok((Arc::from(name), fault::not_too_deep(value.into())?))
+        };
+        values.into_iter().map(variable).collect()
     }
 
     /// `ResultPath`.

@@ -17,11 +17,15 @@ impl ExecutionId {
         Self(digest(arn.as_bytes()))
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    /// The execution whose rows begin with these bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 16] {
+    /// What the keys of its rows are made with.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
@@ -49,7 +53,9 @@ impl ListId {
         Self(digest(arn.as_bytes()))
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 8] {
+    /// What the keys of its rows begin with.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 8] {
         &self.0
     }
 }

@@ -11,7 +11,7 @@ use std::{fmt, process};
 use crate::journals::Trouble;
 use crate::mark::MarkFile;
 use crate::rows::{Fault, KEYSPACES, Rows};
-use crate::{OpenError, Options, failure, journals};
+use crate::{OpenError, Options, failure, files, journals};
 
 pub(crate) const FORMAT_LINE: &str = "everstep store, format 1";
 const MAKING_LINE: &str = "everstep store, being made";
@@ -76,7 +76,10 @@ impl Directory {
 
     fn open_made(path: PathBuf, shards: u16, options: &Options, lock: Lock) -> Result<Self> {
         let rows_path = path.join(ROWS);
-        complete(&path, &rows_path)?;
+        files::check(&rows_path, KEYSPACES).map_err(|trouble| match trouble {
+            Trouble::Io { path, error } => OpenError::Io { path, error },
+            Trouble::Damaged(what) => damaged(&path, what),
+        })?;
         let (mark, marked) = match open_mark(&path) {
             Ok((mark, marked)) => (Some(mark), marked),
             Err(OpenError::Lost { .. }) if options.accept_loss => (None, 0),
@@ -109,18 +112,6 @@ impl Directory {
         };
         Ok(Self { path, shards, rows, mark, number, lock })
     }
-}
-
-/// What must be there: fjall would take a missing file for a new store, and empty the rest.
-fn complete(path: &Path, rows: &Path) -> Result<()> {
-    let keyspaces = (0..=KEYSPACES).map(|id| format!("keyspaces/{id}/current"));
-    for file in keyspaces.chain(["version".to_owned()]) {
-        let file = rows.join(file);
-        if !file.try_exists().map_err(io_error(&file))? {
-            return Err(damaged(path, format!("{} is missing", file.display())));
-        }
-    }
-    Ok(())
 }
 
 fn make_mark(path: &Path, number: u64) -> Result<MarkFile> {

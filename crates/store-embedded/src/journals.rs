@@ -32,27 +32,29 @@ pub(crate) enum Trouble {
 
 /// The number of the last commit in the journals below `rows`; none if they are new and hold nothing.
 pub(crate) fn inspect(rows: &Path) -> Result<Option<u64>, Trouble> {
-    let journals = list(rows)?;
-    let Some((active, sealed)) = journals.split_last() else {
-        return Err(damaged(rows, "there is no journal"));
-    };
     let mut last = None;
-    for path in sealed {
+    let mut unreadable = None;
+    let journals = list(rows)?;
+    for path in &journals {
+        let before = last;
         let end = read(path, &mut last)?;
-        if !end.is_clean {
-            return Err(damaged(path, format!("it cannot be read beyond byte {}", end.at)));
+        if let Some((path, at)) = unreadable.filter(|_| last != before) {
+            return Err(damaged(path, format!("it cannot be read beyond byte {at}")));
+        }
+        if let Some(later) = later(path, &end, last)? {
+            let found = format!("it cannot be read at byte {}, but holds commit {later}", end.at);
+            return Err(damaged(path, found));
+        }
+        // A write that failed may leave a part of a commit, also at the end of a journal that was then
+        // replaced by a new one; no commit follows it.
+        unreadable = unreadable.or((!end.is_clean).then_some((path, end.at)));
+        if last.is_none() && end.length != NEW_BYTES {
+            return Err(damaged(path, "it was cut off: it holds no commit"));
         }
     }
-    let end = read(active, &mut last)?;
-    match later(active, &end, last)? {
-        Some(later) => {
-            let found = format!("it cannot be read at byte {}, but holds commit {later}", end.at);
-            Err(damaged(active, found))
-        }
-        None if last.is_none() && end.length != NEW_BYTES => {
-            Err(damaged(active, "it was cut off: it holds no commit"))
-        }
-        None => Ok(last),
+    match journals.is_empty() {
+        true => Err(damaged(rows, "there is no journal")),
+        false => Ok(last),
     }
 }
 
@@ -211,11 +213,11 @@ impl Reader {
     }
 }
 
-fn damaged(path: &Path, what: impl AsRef<str>) -> Trouble {
+pub(crate) fn damaged(path: &Path, what: impl AsRef<str>) -> Trouble {
     Trouble::Damaged(format!("{}: {}", path.display(), what.as_ref()))
 }
 
-fn io_at(path: &Path) -> impl Fn(io::Error) -> Trouble {
+pub(crate) fn io_at(path: &Path) -> impl Fn(io::Error) -> Trouble {
     let path = path.to_owned();
     move |error| Trouble::Io { path: path.clone(), error }
 }
@@ -281,6 +283,7 @@ mod tests {
         let all = commits.concat();
         check(&[&all], Ok(Some(10)));
         check(&[&all, b""], Ok(Some(10)));
+        check(&[&all[..all.len() - 1], b""], Ok(Some(9)));
         check(&[&[&all, &[0; 5000][..]].concat()], Ok(Some(10)));
         check(&[&commits[..4].concat(), &commits[4..].concat()], Ok(Some(10)));
         check(
@@ -318,8 +321,11 @@ mod tests {
     fn damage_of_an_earlier_journal() {
         let commits = commits();
         let (first, second) = (commits[..5].concat(), commits[5..].concat());
-        check(&[&flipped(&first, first.len() - 3), &second], Err("cannot be read beyond"));
-        check(&[&first[..first.len() - 3], &second], Err("cannot be read beyond"));
+        check(&[&flipped(&first, first.len() - 3), &second], Err("follows commit 4"));
+        check(&[&first[..first.len() - 3], &second], Err("follows commit 4"));
+        let torn = [&first, &commits[5][..50]].concat();
+        check(&[&torn, &second], Err("cannot be read beyond"));
+        check(&[&torn, b""], Ok(Some(5)));
         check(&[&commits[..4].concat(), &second], Err("follows commit 4"));
         check(&[&first, &commits[7..].concat()], Err("follows commit 5"));
     }

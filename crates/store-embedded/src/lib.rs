@@ -10,6 +10,7 @@
 mod directory;
 mod error;
 mod failure;
+mod files;
 mod journals;
 mod judge;
 mod mark;

@@ -44,6 +44,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "everstep-crash",
+        &[
+            "everstep-asl",
+            "everstep-history",
+            "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store",
+            "everstep-store-embedded",
+        ],
+    ),
+    (
         "everstep-interpreter",
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],
     ),
@@ -69,6 +80,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-simulation",
         ],
     ),
 ];

@@ -1,4 +1,4 @@
-//! How long a value's compact text is.
+//! How long a value's compact text is, and how deep the value.
 
 use serde_json::Value;
 
@@ -35,6 +35,15 @@ fn of_text(text: &str) -> usize {
         })
         .sum();
     text.len() + escapes + 2
+}
+
+/// Levels of arrays and objects.
+pub(super) fn depth_of(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth_of).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth_of).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

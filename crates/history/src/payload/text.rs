@@ -5,18 +5,18 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Levels of arrays and objects that a stored text may have. More than a text from outside may
-/// have (127), for templates and expressions wrap what they are given; few enough that reading
-/// them fits on any thread's stack.
-pub(crate) const DEPTH_MAX: usize = 1_000;
+/// Levels of arrays and objects that a stored text may have: those of a payload that a state passes
+/// on, and room for the lists in which such payloads are gathered. Few enough that reading them
+/// fits on any thread's stack.
+const DEPTH_MAX: usize = super::Payload::DEPTH_MAX + 100;
 
-/// Refuses exactly what parsing into a [`Value`] refuses.
-pub(super) fn check(text: &str) -> serde_json::Result<()> {
+/// Refuses exactly what parsing into a [`Value`] refuses, and counts the levels of what it does not.
+pub(super) fn check(text: &str) -> serde_json::Result<usize> {
     walk(serde_json::Deserializer::from_str(text), usize::MAX)
 }
 
 /// The same for a text that was made here, which may be deeper.
-pub(super) fn check_stored(text: &str) -> serde_json::Result<()> {
+pub(super) fn check_stored(text: &str) -> serde_json::Result<usize> {
     walk(unbounded(text), DEPTH_MAX)
 }
 
@@ -33,12 +33,13 @@ fn unbounded(text: &str) -> Reader<'_> {
     reader
 }
 
-fn walk(mut reader: Reader<'_>, levels: usize) -> serde_json::Result<()> {
-    Walk { levels }.deserialize(&mut reader)?;
-    reader.end()
+fn walk(mut reader: Reader<'_>, levels: usize) -> serde_json::Result<usize> {
+    let depth = Walk { levels }.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(depth)
 }
 
-/// Takes the same way through the parser as a [`Value`] does and keeps nothing. The parser's own
+/// Takes the same way through the parser as a [`Value`] does and keeps only the depth. The parser's own
 /// way of skipping, `IgnoredAny`, lets numbers out of range, half characters and any depth pass.
 #[derive(Clone, Copy)]
 struct Walk {
@@ -56,54 +57,60 @@ impl Walk {
 }
 
 impl<'de> DeserializeSeed<'de> for Walk {
-    type Value = ();
+    type Value = usize;
 
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<usize, D::Error> {
         reader.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Walk {
-    type Value = ();
+    type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+    fn visit_unit<E>(self) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
+    fn visit_bool<E>(self, _: bool) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
+    fn visit_i64<E>(self, _: i64) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
+    fn visit_u64<E>(self, _: u64) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
+    fn visit_f64<E>(self, _: f64) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
+    fn visit_str<E>(self, _: &str) -> Result<usize, E> {
+        Ok(0)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<usize, A::Error> {
         let inside = self.inside()?;
-        while elements.next_element_seed(inside)?.is_some() {}
-        Ok(())
+        let mut depth = 0;
+        while let Some(element) = elements.next_element_seed(inside)? {
+            depth = depth.max(element);
+        }
+        Ok(depth + 1)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<usize, A::Error> {
         let inside = self.inside()?;
-        while fields.next_entry_seed(inside, inside)?.is_some() {}
-        Ok(())
+        let mut depth = 0;
+        while let Some((_, field)) = fields.next_entry_seed(inside, inside)? {
+            depth = depth.max(field);
+        }
+        Ok(depth + 1)
     }
 }
 
@@ -119,7 +126,10 @@ mod tests {
         let judged = check(text);
         assert_eq!(judged.is_ok(), accepted, "{text}: {judged:?}");
         match (parsed, judged) {
-            (Ok(value), Ok(())) => assert_eq!(parse(text), value, "{text}"),
+            (Ok(value), Ok(depth)) => {
+                assert_eq!(parse(text), value, "{text}");
+                assert_eq!(depth, super::super::size::depth_of(&value), "{text}");
+            }
             (Err(error), Err(ours)) => assert_eq!(ours.to_string(), error.to_string(), "{text}"),
             (parsed, judged) => panic!("{text}: {parsed:?}, but {judged:?}"),
         }
@@ -192,7 +202,7 @@ mod tests {
     fn what_was_made_here_may_be_deeper() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let deepest = nested(open, close, DEPTH_MAX);
-            check_stored(&deepest).unwrap();
+            assert_eq!(check_stored(&deepest).unwrap(), DEPTH_MAX);
             assert_eq!(parse(&deepest).to_string(), deepest);
             check_stored(&nested(open, close, DEPTH_MAX + 1)).unwrap_err();
             check_stored(&nested(open, close, 1_000_000)).unwrap_err();

@@ -10,7 +10,7 @@ use super::settings;
 use crate::context::Extra;
 use crate::decide::Decider;
 use crate::execution::{MapPhase, Phase};
-use crate::fault::{Fault, unexpected_type};
+use crate::fault::{Fault, not_too_deep, unexpected_type};
 use crate::flow::{Evaluation, More};
 use crate::retry::Trouble;
 
@@ -114,7 +114,8 @@ pub(crate) fn items(
             Payload::new(found.into_owned())
         }
         Items::Jsonata(template) => {
-            Payload::new(evaluation.jsonata(template, "Items", selected, More::Nothing)?)
+            let found = evaluation.jsonata(template, "Items", selected, More::Nothing)?;
+            not_too_deep(found.into())?
         }
     };
     if found.is_array() {
@@ -148,7 +149,7 @@ pub(crate) fn item_input(
     input: &Payload,
 ) -> Result<Payload, Fault> {
     let selected = evaluation.selected_input(state, input)?;
-    evaluation.payload(selector, "ItemSelector", &selected).map(Payload::new)
+    not_too_deep(evaluation.payload(selector, "ItemSelector", &selected)?.into())
 }
 
 fn select(
@@ -338,13 +339,9 @@ fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fa
         }
         None => inputs,
     };
+    let inputs = not_too_deep(Value::Array(inputs).into())?;
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
-    decider.emit(Event::MapRunStarted {
-        frame: id,
-        at_ms: decider.now_ms,
-        attempt,
-        inputs: Payload::new(Value::Array(inputs)),
-    });
+    decider.emit(Event::MapRunStarted { frame: id, at_ms: decider.now_ms, attempt, inputs });
     Ok(())
 }
 

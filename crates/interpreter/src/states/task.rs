@@ -8,7 +8,7 @@ use super::settings;
 use crate::context::Extra;
 use crate::decide::Decider;
 use crate::execution::later;
-use crate::fault::Fault;
+use crate::fault::{Fault, not_too_deep};
 use crate::flow::Evaluation;
 use crate::retry::Trouble;
 
@@ -64,7 +64,8 @@ pub(crate) fn call(
     let parameters = evaluation.effective_input(state, input)?;
     let credentials = match &task.credentials {
         Some(credentials) => {
-            Some(Payload::new(evaluation.payload(credentials, "Credentials", &selected)?))
+            let found = evaluation.payload(credentials, "Credentials", &selected)?;
+            Some(not_too_deep(found.into())?)
         }
         None => None,
     };

@@ -1,5 +1,8 @@
 //! Scopes inside scopes, as deep as a definition may be.
 
+use std::sync::Arc;
+
+use everstep_interpreter::{Dialect, Execution, Input, Limits, Occasion, Payload, Program, Status};
 use serde_json::{Value, json};
 
 use crate::world::*;
@@ -67,4 +70,53 @@ fn maps_as_deep_as_that_fail_and_are_redriven() {
     assert_eq!(run.error(), "Deep");
     run.then("Innermost", [ok(json!(1))]).redrive();
     run.output();
+}
+
+/// A state that wraps its own output for ever.
+#[track_caller]
+fn check_endless(state: Value) {
+    let run = world(machine(json!({ "Again": state }))).run();
+    assert_eq!(run.error(), "States.DataLimitExceeded");
+    assert_eq!(run.cause(), "The result of a state is nested more than 900 levels deep.");
+}
+
+#[test]
+fn data_that_a_loop_nests_deeper_and_deeper_ends_it() {
+    check_endless(pass(json!({ "Parameters": { "a.$": "$" }, "Next": "Again" })));
+    check_endless(pass(json!({ "ResultPath": "$.a.b.c", "Next": "Again" })));
+    check_endless(pass(
+        json!({ "Assign": { "kept.$": "$" }, "ResultPath": "$.a", "Next": "Again" }),
+    ));
+    let jsonata = |more: Value| {
+        let mut state = pass(json!({ "QueryLanguage": "JSONata", "Next": "Again" }));
+        state.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        state
+    };
+    check_endless(jsonata(json!({ "Output": "{% [[$states.input]] %}" })));
+    check_endless(jsonata(
+        json!({ "Assign": { "kept": "{% $exists($kept) ? {'a': $kept} : {} %}" } }),
+    ));
+    check_endless(parallel(
+        json!([machine(json!({ "P": pass(json!({})) }))]),
+        json!({ "Next": "Again" }),
+    ));
+}
+
+#[test]
+fn texts_that_a_loop_nests_deeper_and_deeper_end_it_too() {
+    let branch = machine(json!({ "P": pass(json!({})) }));
+    let again = parallel(json!([branch]), json!({ "Next": "Again" }));
+    let program = Program {
+        machine: compile(&machine(json!({ "Again": again }))),
+        dialect: Dialect::Spec,
+        limits: Limits::default(),
+    };
+    let mut execution = Execution::new(Arc::new(program), identity());
+    let input = Payload::from_text("{ }").unwrap();
+    execution.decide(Input::Start { input }, Occasion::new(START_MS, 1));
+    while let Some(due_ms) = execution.next_due_ms() {
+        execution.decide(Input::TimePassed, Occasion::new(due_ms, 1));
+    }
+    let Status::Failed { failure } = execution.status() else { panic!("{:?}", execution.status()) };
+    assert_eq!(failure.name(), "States.DataLimitExceeded");
 }

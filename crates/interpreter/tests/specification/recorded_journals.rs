@@ -34,17 +34,21 @@ fn record_journals() {
 }
 
 fn is_empty(record: &[u8]) -> bool {
-    journal::decode(record).unwrap().is_empty()
+    journal::decode(record).expect("a good record").is_empty()
 }
 
 /// CBOR, with a length of four bytes.
 fn byte_string(record: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(record.len()).unwrap();
+    let length = u32::try_from(record.len()).expect("a short record");
     [&[0x5a], &length.to_be_bytes()[..], record].concat()
 }
 
 fn shown(record: &[u8]) -> String {
-    journal::decode(record).unwrap().iter().map(|event| format!("{event:?}\n")).collect()
+    journal::decode(record)
+        .expect("a good record")
+        .iter()
+        .map(|event| format!("{event:?}\n"))
+        .collect()
 }
 
 fn runs() -> Vec<(&'static str, Run)> {
@@ -111,13 +115,13 @@ fn worker() -> Run {
     let hangs = [Outcome::Hangs, Outcome::Hangs, Outcome::Hangs, Outcome::Hangs];
     let mut run = world(machine(json!({ "Work": work }))).aws().task("Work", hangs).run();
     for stage in [FailureStage::Schedule, FailureStage::Start, FailureStage::Submit] {
-        let attempt = attempts(&run).last().unwrap();
+        let attempt = attempts(&run).last().expect("a task");
         let failure = Failure { error: None, cause: Some(Arc::from("not ready")) };
         run.give(Input::TaskFailed { attempt, failure, stage });
         run.go_on();
     }
-    let attempt = attempts(&run).last().unwrap();
-    let text = |text| Payload::from_text(text).unwrap();
+    let attempt = attempts(&run).last().expect("a task");
+    let text = |text| Payload::from_text(text).expect("valid JSON");
     run.give(Input::TaskStarted { attempt, worker: Some(Arc::from("worker-1")) });
     run.give(Input::TaskSubmitted { attempt, output: text("{ \"id\": 1e3 }") });
     run.give(Input::TaskSucceeded { attempt, output: text("{\"a\": 1,\n \"a\": \"\\u00e9\"}") });
@@ -170,7 +174,7 @@ fn map_run() -> Run {
     let retry = json!([{ "ErrorEquals": ["States.ALL"], "MaxAttempts": 1 }]);
     let map = json!({ "Type": "Map", "ItemProcessor": processor, "Retry": retry, "End": true });
     let mut run = world(machine(json!({ "Map": map }))).input(json!([10, 20])).run();
-    let attempt = |run: &Run| run.events.iter().rev().find_map(map_run_of).unwrap();
+    let attempt = |run: &Run| run.events.iter().rev().find_map(map_run_of).expect("a Map run");
     let failure = Failure::new("States.ItemReaderFailed", "no such object");
     let first = attempt(&run);
     run.give(Input::MapRunFailed { attempt: first, failure });

@@ -22,11 +22,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use everstep_history::{Attempt, Event};
-use everstep_interpreter::undelivered;
+use everstep_interpreter::{Execution, undelivered};
 use everstep_store::{Scan, Space};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::after::After;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
@@ -55,6 +56,8 @@ pub struct Shard {
     ticket: u64,
     acknowledged: Arc<AtomicU64>,
     uses: u64,
+    /// Removals that are on their way, each with the commit to wait for.
+    removing: HashMap<ExecutionId, u64>,
     next_sweep_ms: i64,
     swept_to: Vec<u8>,
     /// The last commit that removed something.
@@ -84,6 +87,7 @@ impl Shard {
             acknowledged: Arc::default(),
             uses: 0,
             next_sweep_ms: now_ms + world.settings.sweep_every_ms,
+            removing: HashMap::new(),
             swept_to: Vec::new(),
             sweep_ticket: 0,
             seeds: Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0)),
@@ -124,6 +128,9 @@ impl Shard {
         if let Some(error) = self.world.failure() {
             return message.refuse(error.clone());
         }
+        if let Some(ticket) = self.removal_of(message.id()) {
+            return self.put_off(message, ticket);
+        }
         match message {
             Message::Start { start, reply, watcher } => {
                 self.start(*start, reply, watcher, now_ms);
@@ -138,6 +145,28 @@ impl Shard {
             Message::Delete { id, reply } => self.delete(id, reply, now_ms),
             Message::Delivered { id, sequence } => self.delivered(id, sequence),
         }
+    }
+
+    /// What concerns an execution that is being removed waits until it is gone: the store may or may not
+    /// show it until then.
+    fn put_off(&mut self, message: Message, ticket: u64) {
+        let (postbox, id) = (self.world.postbox.clone(), message.id());
+        let again = move |outcome: Result<()>| match outcome {
+            Ok(()) => postbox.post(id, message),
+            Err(error) => message.refuse(error),
+        };
+        self.follow(ticket, vec![After::Answer(Box::new(again))]);
+    }
+
+    /// The commit that removes an execution, while it is on its way.
+    fn removal_of(&self, id: ExecutionId) -> Option<u64> {
+        self.removing.get(&id).copied().filter(|ticket| !self.is_acknowledged(*ticket))
+    }
+
+    /// An execution as it is in memory, if it is there: for those who compare it with what is stored.
+    #[must_use]
+    pub fn in_memory(&self, id: ExecutionId) -> Option<&Execution> {
+        self.slots.get(&id).map(|slot| &slot.execution)
     }
 
     /// Takes an execution out of memory, or reads it from the store. What it asked for before a crash is

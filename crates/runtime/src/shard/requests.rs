@@ -21,7 +21,12 @@ impl Shard {
         now_ms: i64,
     ) {
         match self.take(start.id, now_ms) {
-            Err(error) => reply(Err(error)),
+            Err(error) => {
+                if let Some(watcher) = watcher {
+                    watcher(Err(error.clone()));
+                }
+                reply(Err(error));
+            }
             Ok(None) => {
                 let mut slot = Box::new(Slot::new(&start, now_ms));
                 slot.watchers.extend(watcher);
@@ -37,7 +42,11 @@ impl Shard {
                     slot.watchers.extend(watcher);
                     Ok(Started { started_ms: slot.summary.started_ms, known: true })
                 } else {
-                    Err(Error::AlreadyExists(Box::new(slot.summary.clone())))
+                    let error = Error::AlreadyExists(Box::new(slot.summary.clone()));
+                    if let Some(watcher) = watcher {
+                        self.follow(slot.ticket, vec![After::reply(watcher, Err(error.clone()))]);
+                    }
+                    Err(error)
                 };
                 self.answer(slot, reply, answer, now_ms);
             }

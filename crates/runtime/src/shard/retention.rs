@@ -55,6 +55,10 @@ impl Shard {
         for (key, _) in &rows {
             let (_, id) = layout::parse_closed(key)
                 .ok_or_else(|| Error::damaged("a key of the closed executions cannot be read"))?;
+            if self.slots.get(&id).is_some_and(|slot| !self.is_acknowledged(slot.ticket)) {
+                // What is on its way may be a redrive.
+                return Ok(true);
+            }
             let removed = self.remove(id)?;
             self.sweep_ticket = self.ticket;
             if removed.is_none() {
@@ -108,6 +112,7 @@ impl Shard {
             erase(&summary, id, &mut batch);
         }
         let ticket = self.commit(batch, Vec::new());
+        self.removing.insert(id, ticket);
         Ok((!rest).then_some(ticket))
     }
 }

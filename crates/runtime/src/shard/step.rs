@@ -12,7 +12,7 @@ use super::wake::Wake;
 use crate::after::After;
 use crate::layout::{self, Position};
 use crate::revision::Prepared;
-use crate::summary::Standing;
+use crate::summary::{Standing, Summary};
 use crate::task::{Job, Task};
 
 impl Shard {
@@ -184,8 +184,9 @@ impl Slot {
     fn show(&self, was: Shown, batch: &mut Batch) {
         let Self { id, summary, .. } = self;
         let at = Position::new(summary.started_ms, *id);
-        if let Shown::As { standing, stopped_ms } = was {
-            if standing == summary.standing {
+        if let Shown::As { standing, stopped_ms, redrives } = was {
+            // A redrive may fail again within its own step.
+            if (standing, redrives) == (summary.standing, summary.redrives) {
                 return;
             }
             for list in &summary.lists {
@@ -208,7 +209,7 @@ impl Slot {
 /// What lists show of an execution before a step.
 enum Shown {
     NotYet,
-    As { standing: Standing, stopped_ms: Option<i64> },
+    As { standing: Standing, stopped_ms: Option<i64>, redrives: u32 },
 }
 
 impl Shown {
@@ -216,6 +217,7 @@ impl Shown {
         if slot.sequence == 0 {
             return Self::NotYet;
         }
-        Self::As { standing: slot.summary.standing, stopped_ms: slot.summary.stopped_ms }
+        let Summary { standing, stopped_ms, redrives, .. } = slot.summary;
+        Self::As { standing, stopped_ms, redrives }
     }
 }

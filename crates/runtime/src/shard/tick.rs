@@ -1,10 +1,13 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
+use std::sync::atomic::Ordering;
+
 use everstep_interpreter::Input;
 use everstep_store::{Scan, Space};
 
 use super::Shard;
 use super::slot::Slot;
+use super::wake::Wake;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
@@ -29,6 +32,8 @@ impl Shard {
         self.look_ahead(now_ms);
         self.sweep_if_due(now_ms);
         self.let_go();
+        let acknowledged = self.acknowledged.load(Ordering::Acquire);
+        self.removing.retain(|_, ticket| *ticket > acknowledged);
         (self.next_ms(now_ms), troubles)
     }
 
@@ -44,7 +49,8 @@ impl Shard {
         }
         let look_ahead = self.far_from_ms.saturating_sub(self.world.settings.horizon_ms / 2);
         let timer = self.timers.first().map(|(due, _)| *due);
-        timer.into_iter().chain([look_ahead, self.next_sweep_ms]).min()
+        let sweep = self.world.settings.retention_ms.map(|_| self.next_sweep_ms);
+        timer.into_iter().chain([look_ahead]).chain(sweep).min()
     }
 
     fn recover_some(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
@@ -79,6 +85,9 @@ impl Shard {
 
     /// Reads an execution if it must be, and lets it do what is due.
     fn look_at(&mut self, id: ExecutionId, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
+        if self.removal_of(id).is_some() {
+            return;
+        }
         match self.take(id, now_ms) {
             Ok(Some(slot)) => {
                 let slot = self.pass_time(slot, now_ms);
@@ -125,8 +134,22 @@ impl Shard {
             };
             from = [last.as_slice(), &[0]].concat();
         }
+        self.arm_on_their_way(until_ms);
         self.far_from_ms = until_ms;
         Ok(())
+    }
+
+    /// Timers that have come near and whose rows the store may not show yet: their executions are in
+    /// memory until the rows are durable.
+    fn arm_on_their_way(&mut self, until_ms: i64) {
+        for slot in self.slots.values_mut() {
+            if let Wake::Far(due) = slot.wake
+                && (self.far_from_ms..until_ms).contains(&due)
+            {
+                self.timers.insert((due, slot.id));
+                slot.armed = Some(due);
+            }
+        }
     }
 
     /// Executions leave memory that nothing needs there.

@@ -376,6 +376,8 @@ fn other_types() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_body_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), which in 0..37_usize) {
         if let Ok(body) = read(&bytes) {

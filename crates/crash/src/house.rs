@@ -1,0 +1,67 @@
+//! An engine on a directory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use everstep_history::Payload;
+use everstep_runtime::{
+    Engine, Message, Observer, Parts, Prepared, Reply, Revision, Settings, Silent, Start, Started,
+    SystemClock, TaskRunner,
+};
+use everstep_store::Store;
+use everstep_store_embedded::{EmbeddedStore, Options};
+use serde_json::Value;
+
+const ROLE: &str = "arn:aws:iam::000000000000:role/r";
+
+/// The store of a directory.
+pub fn store(directory: &Path) -> Result<Arc<EmbeddedStore>, String> {
+    let opened = EmbeddedStore::open(directory, &Options::default());
+    opened.map(Arc::new).map_err(|error| error.to_string())
+}
+
+/// An engine on a store.
+pub fn engine(
+    store: Arc<dyn Store>,
+    runner: Arc<dyn TaskRunner>,
+    observer: Arc<dyn Observer>,
+) -> Result<Engine, String> {
+    let parts = Parts { store, runner, observer, settings: Settings::default() };
+    Engine::open(parts, Arc::new(SystemClock)).map_err(|error| error.to_string())
+}
+
+/// An engine that nobody listens to.
+pub fn quiet_engine(store: Arc<dyn Store>, runner: Arc<dyn TaskRunner>) -> Result<Engine, String> {
+    engine(store, runner, Arc::new(Silent))
+}
+
+#[must_use]
+pub fn machine_arn(machine: &str) -> String {
+    format!("arn:aws:states:us-east-1:000000000000:stateMachine:{machine}")
+}
+
+#[must_use]
+pub fn execution_arn(machine: &str, name: &str) -> String {
+    format!("arn:aws:states:us-east-1:000000000000:execution:{machine}:{name}")
+}
+
+pub fn prepare(
+    engine: &Engine,
+    machine: &str,
+    definition: &Value,
+) -> everstep_runtime::Result<Arc<Prepared>> {
+    engine.prepare(Revision::new(&machine_arn(machine), ROLE, &definition.to_string()))
+}
+
+/// The message that starts an execution.
+#[must_use]
+pub fn start(
+    prepared: &Arc<Prepared>,
+    name: &str,
+    input: Payload,
+    reply: Reply<Started>,
+) -> Message {
+    let arn = execution_arn(&prepared.revision.machine_name, name);
+    let start = Box::new(Start::new(&arn, prepared.clone(), input));
+    Message::Start { start, reply, watcher: None }
+}

@@ -1,0 +1,57 @@
+//! An execution is removed when somebody asks for it or its time is over, never while it runs; then nothing
+//! of it is left in any space. What has expired long ago is gone.
+
+use everstep_runtime::ExecutionId;
+use everstep_store::{Batch, Space};
+
+use super::{Checker, Verdict, ensure};
+use crate::evidence::Evidence;
+
+pub(super) struct Check;
+
+impl Checker for Check {
+    fn name(&self) -> &'static str {
+        "retention_removes_everything"
+    }
+
+    fn batch(&self, evidence: &Evidence, batch: &Batch) -> Verdict {
+        let removed = batch.writes.iter().filter(|write| {
+            write.value.is_none() && matches!(write.space, Space::Executions | Space::Journal)
+        });
+        for id in removed.filter_map(|write| ExecutionId::from_bytes(write.key.get(..16)?)) {
+            let Some(life) = evidence.ledger.last(id).filter(|life| life.gone.is_none()) else {
+                continue;
+            };
+            let asked = evidence.subject(id).is_some_and(|subject| subject.delete_sent);
+            let over = life.stopped_ms().is_some();
+            ensure(over && (asked || evidence.may_be_expired(life)), id, || {
+                format!("it is removed: over {over}, asked for {asked}")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn quiet(&self, evidence: &Evidence) -> Verdict {
+        let gone = evidence.subjects.iter().map(|subject| subject.id).filter(|id| {
+            evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some())
+        });
+        let rows = evidence.disk.durable();
+        for id in gone {
+            let of_it = |key: &[u8]| key.starts_with(id.bytes()) || key.ends_with(id.bytes());
+            let left = rows.keys().find(|(.., key)| of_it(key));
+            ensure(left.is_none(), id, || format!("it is gone, and this is left: {left:?}"))?;
+        }
+        Ok(())
+    }
+
+    fn end(&self, evidence: &Evidence) -> Verdict {
+        let Some(kept) = evidence.settings.retention_ms else { return Ok(()) };
+        for life in evidence.ledger.present() {
+            let expired = life.stopped_ms().is_some_and(|stopped| stopped < evidence.now_ms - kept);
+            ensure(!expired, life.id, || {
+                format!("it ended at {:?}, is kept for {kept} ms, and is there at {}", life.stopped_ms(), evidence.now_ms)
+            })?;
+        }
+        Ok(())
+    }
+}

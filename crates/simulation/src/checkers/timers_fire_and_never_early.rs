@@ -1,0 +1,122 @@
+//! Nothing happens before its time by the clock that the engine was given: the end of a Wait, a retry,
+//! each kind of timeout. And nothing that is due is left: whenever the engine is quiet it has done what is
+//! due, and asks for a turn before the next thing is.
+
+use std::collections::BTreeMap;
+
+use everstep_history::{Attempt, Event, FrameId};
+
+use super::{Checker, Verdict, ensure};
+use crate::evidence::Evidence;
+use crate::ledger::{Life, Step};
+
+pub(super) struct Check;
+
+impl Checker for Check {
+    fn name(&self) -> &'static str {
+        "timers_fire_and_never_early"
+    }
+
+    /// A sign of life is no event, so it is compared at once.
+    fn step(&self, evidence: &Evidence, life: &Life) -> Verdict {
+        let Some(step) = life.steps.last() else { return Ok(()) };
+        for event in &step.events {
+            let at_ms = event.at_ms();
+            ensure(at_ms == evidence.now_ms, life.id, || {
+                format!("it is {}, and not yet: {event:?}", evidence.now_ms)
+            })?;
+            let Event::TaskTimedOut { attempt, heartbeat: true, .. } = event else { continue };
+            let Some((Event::TaskScheduled { heartbeat_seconds: Some(seconds), at_ms: begun, .. }, ..)) =
+                evidence.scheduled(life.id, *attempt)
+            else {
+                return Err((Some(life.id), format!("no heartbeat was expected: {event:?}")));
+            };
+            let sign = evidence.signs.get(&(life.id, *attempt)).copied().unwrap_or(*begun);
+            let due = sign + i64::try_from(*seconds).unwrap_or(i64::MAX) * 1000;
+            ensure(at_ms >= due, life.id, || format!("due at {due}: {event:?}"))?;
+        }
+        Ok(())
+    }
+
+    fn life(&self, _: &Evidence, life: &Life) -> Verdict {
+        let mut due = Due::default();
+        for step in &life.steps {
+            due.take(life, step)?;
+        }
+        Ok(())
+    }
+
+    fn quiet(&self, evidence: &Evidence) -> Verdict {
+        for life in evidence.ledger.present() {
+            let mut execution = life.execution.clone();
+            for (attempt, _) in execution.heartbeats() {
+                execution.expect_heartbeat(attempt, i64::MAX);
+            }
+            let Some(due) = execution.next_due_ms().filter(|due| *due < i64::MAX) else { continue };
+            let now = evidence.now_ms;
+            ensure(due > now, life.id, || format!("due at {due}, it is {now}, nothing happened"))?;
+            let turn = evidence.next_ms[usize::from(life.id.shard(evidence.shard_count).0)];
+            ensure(turn.is_some_and(|turn| turn <= due), life.id, || {
+                format!("due at {due}, and its shard wants its next turn at {turn:?}")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What may not happen before when.
+#[derive(Default)]
+struct Due {
+    resumes: BTreeMap<FrameId, i64>,
+    deadlines: BTreeMap<Attempt, i64>,
+    begun: i64,
+}
+
+impl Due {
+    fn take(&mut self, life: &Life, step: &Step) -> Verdict {
+        for event in &step.events {
+            let at_ms = event.at_ms();
+            let due = self.of(life, event);
+            ensure(due.is_none_or(|due| at_ms >= due), life.id, || {
+                format!("due at {due:?} and handed over at {}: {event:?}", step.handed_ms)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// When an event is due, if it waits for time.
+    fn of(&mut self, life: &Life, event: &Event) -> Option<i64> {
+        match event {
+            Event::ExecutionStarted { at_ms, .. } => self.begun = *at_ms,
+            Event::ExecutionRedriven { at_ms, .. } => {
+                self.begun = *at_ms;
+                self.resumes.clear();
+            }
+            Event::WaitStarted { frame, until_ms: due, .. }
+            | Event::RetryScheduled { frame, due_ms: due, .. } => {
+                self.resumes.insert(*frame, *due);
+            }
+            Event::TaskScheduled { attempt, deadline_ms, .. } => {
+                if let Some(due) = deadline_ms {
+                    self.deadlines.insert(*attempt, *due);
+                }
+                return self.resumes.remove(&attempt.frame);
+            }
+            Event::StateExited { frame, .. }
+            | Event::ParallelStarted { frame, .. }
+            | Event::MapStarted { frame, .. } => return self.resumes.remove(frame),
+            Event::StateAborted { frame, .. } => {
+                self.resumes.remove(frame);
+            }
+            Event::TaskTimedOut { attempt, heartbeat: false, .. } => {
+                return Some(self.deadlines.get(attempt).copied().unwrap_or(i64::MAX));
+            }
+            Event::ExecutionTimedOut { .. } => {
+                let seconds = life.execution.program().machine.timeout_seconds?;
+                return Some(self.begun + i64::try_from(seconds).unwrap_or(i64::MAX) * 1000);
+            }
+            _ => {}
+        }
+        None
+    }
+}

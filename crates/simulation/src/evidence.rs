@@ -1,0 +1,147 @@
+//! What the checkers judge by: all that is known of a run from outside the engine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use everstep_history::{Attempt, Event, Payload};
+use everstep_runtime::{
+    Ended, Error, ExecutionId, ListId, Prepared, Reader, Settings, Shard, Started, World as Runtime,
+};
+
+use crate::disk::Disk;
+use crate::ledger::{Ledger, Life};
+use crate::tasks::Witness;
+
+pub(crate) struct Evidence {
+    /// The engine's clock, and the latest it ever was.
+    pub(crate) now_ms: i64,
+    pub(crate) latest_ms: i64,
+    /// Counts the engines of the run.
+    pub(crate) generation: u32,
+    pub(crate) settings: Settings,
+    pub(crate) shard_count: u16,
+    pub(crate) disk: Arc<Disk>,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) shards: Vec<Shard>,
+    /// When each shard wants its next turn.
+    pub(crate) next_ms: Vec<Option<i64>>,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) subjects: Vec<Subject>,
+    pub(crate) ledger: Ledger,
+    pub(crate) witness: Witness,
+    /// The last sign of life of attempts that must send them.
+    pub(crate) signs: BTreeMap<(ExecutionId, Attempt), i64>,
+    /// What replies have said.
+    pub(crate) facts: Vec<(ExecutionId, Fact)>,
+    /// Requests that an engine has taken and not answered.
+    pub(crate) outstanding: BTreeMap<u64, Request>,
+}
+
+pub(crate) struct Machine {
+    pub(crate) arn: String,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) express: bool,
+    pub(crate) plain: bool,
+    pub(crate) long: bool,
+}
+
+/// An execution as clients know it.
+pub(crate) struct Subject {
+    pub(crate) arn: String,
+    pub(crate) id: ExecutionId,
+    pub(crate) machine: usize,
+    pub(crate) input: Payload,
+    pub(crate) started: bool,
+    pub(crate) delete_sent: bool,
+    /// Starts and deletes that have not been answered.
+    pub(crate) unsettled: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) number: u64,
+    pub(crate) subject: usize,
+    pub(crate) ask: Ask,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Ask {
+    Start { input: Payload, watched: bool },
+    Report { attempt: Attempt, say: Say },
+    Heartbeat { attempt: Attempt },
+    Stop,
+    Redrive,
+    Watch,
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Say {
+    Started,
+    Submitted,
+    /// A result with its number, and the error if it is a failure.
+    Result(u64, Option<&'static str>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    Started(Started),
+    Counted,
+    At(i64),
+    Ended(Ended),
+    Deleted,
+}
+
+pub(crate) type Reply = Result<Answer, Error>;
+
+/// What a reply has said.
+#[derive(Debug, Clone)]
+pub(crate) enum Fact {
+    Started(i64),
+    Counted(Attempt, Say),
+    Stopped(i64),
+    Redriven(i64),
+    Deleted,
+    Ended(Ended),
+}
+
+impl Evidence {
+    pub(crate) fn subject(&self, id: ExecutionId) -> Option<&Subject> {
+        self.subjects.iter().find(|subject| subject.id == id)
+    }
+
+    pub(crate) fn is_express(&self, id: ExecutionId) -> bool {
+        self.subject(id).is_some_and(|subject| self.machines[subject.machine].express)
+    }
+
+    pub(crate) fn durable_to(&self) -> u64 {
+        self.disk.durable_to()
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        Reader::new(self.runtime.clone())
+    }
+
+    pub(crate) fn list(&self, id: ExecutionId) -> Option<ListId> {
+        self.subject(id).map(|subject| ListId::of(&self.machines[subject.machine].arn))
+    }
+
+    /// Whether an execution may have been removed because of its age.
+    pub(crate) fn may_be_expired(&self, life: &Life) -> bool {
+        match (self.settings.retention_ms, life.stopped_ms()) {
+            (Some(kept), Some(stopped)) => stopped <= self.latest_ms - kept,
+            _ => false,
+        }
+    }
+
+    /// The event by which an attempt was scheduled, and the batch it is in.
+    pub(crate) fn scheduled(&self, id: ExecutionId, wanted: Attempt) -> Option<(&Event, u64, u32)> {
+        let steps = self.ledger.of(id).flat_map(|life| &life.steps);
+        steps.collect::<Vec<_>>().into_iter().rev().find_map(|step| {
+            let event = step.events.iter().find(|event| {
+                matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted)
+            })?;
+            Some((event, step.batch, step.generation))
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! Parts that are broken on purpose, to see that the checkers notice.
+
+use everstep_history::{Event, journal};
+use everstep_store::{Batch, Space, Write};
+
+/// What is broken. Never part of an ordinary run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The disk says that a batch is durable before it is.
+    AcknowledgesEarly,
+    /// The disk loses what says when executions must be woken.
+    DropsWakes,
+    /// The disk loses what says which executions are over.
+    DropsClosed,
+    /// The disk loses what says which executions are listed.
+    DropsLists,
+    /// Steps are written down without the retries they scheduled.
+    ForgetsRetries,
+    /// Steps are written down without the results they took.
+    ForgetsResults,
+    /// Steps are written down twice over.
+    RepeatsEntries,
+    /// Nothing is ever removed from the journal.
+    KeepsSteps,
+    /// Each task is dispatched twice.
+    DispatchesTwice,
+    /// Tasks are dispatched again under another number.
+    RenamesTasks,
+    /// The engine is told a time that is an hour ahead.
+    ClockLies,
+    /// Workers are told that their result counts when it does not.
+    AcceptsEverything,
+    /// Results do not reach the engine.
+    LosesResults,
+    /// Now and then a request is not answered.
+    SwallowsReplies,
+    /// A crash takes the rows of executions with it.
+    LosesStarts,
+    /// Somebody else writes the next step.
+    AnotherOwner,
+    /// Shards get their turn an hour later than they asked for.
+    LateTurns,
+    /// Shards ask for a turn without end.
+    Restless,
+}
+
+/// What a broken disk makes of a batch.
+pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
+    match fault {
+        Some(Fault::DropsWakes) => batch.writes.retain(|write| write.space != Space::Wakes),
+        Some(Fault::DropsClosed) => batch.writes.retain(|write| write.space != Space::Closed),
+        Some(Fault::DropsLists) => batch.writes.retain(|write| write.space != Space::Lists),
+        Some(Fault::KeepsSteps) => {
+            batch.writes.retain(|write| write.space != Space::Journal || write.value.is_some());
+        }
+        Some(Fault::ForgetsRetries) => {
+            rewrite(&mut batch, |event, kept| {
+                if !matches!(event, Event::RetryScheduled { .. }) {
+                    kept.push(event);
+                }
+            });
+        }
+        Some(Fault::ForgetsResults) => {
+            rewrite(&mut batch, |event, kept| {
+                if !matches!(event, Event::TaskSucceeded { .. } | Event::TaskFailed { .. }) {
+                    kept.push(event);
+                }
+            });
+        }
+        Some(Fault::RepeatsEntries) => {
+            rewrite(&mut batch, |event, kept| {
+                if matches!(event, Event::StateEntered { .. }) {
+                    kept.push(event.clone());
+                }
+                kept.push(event);
+            });
+        }
+        Some(Fault::AnotherOwner) => {
+            let next = |write: &Write| {
+                let mut write = write.clone();
+                let last = write.key.last_mut().filter(|_| write.value.is_some())?;
+                *last += 1;
+                Some(write)
+            };
+            let steps = batch.writes.iter().filter(|write| write.space == Space::Journal);
+            let more: Vec<Write> = steps.filter_map(next).collect();
+            batch.writes.extend(more);
+        }
+        _ => {}
+    }
+    batch
+}
+
+fn rewrite(batch: &mut Batch, mut change: impl FnMut(Event, &mut Vec<Event>)) {
+    for write in batch.writes.iter_mut().filter(|write| write.space == Space::Journal) {
+        let Some(Ok(events)) = write.value.as_deref().map(journal::decode) else { continue };
+        let mut kept = Vec::new();
+        for event in events {
+            change(event, &mut kept);
+        }
+        write.value = Some(journal::encode(&kept));
+    }
+}
