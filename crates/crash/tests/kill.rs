@@ -62,7 +62,7 @@ fn report(home: &Path, told: &Told, facts: &Facts) {
 #[test]
 fn an_engine_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing() {
     let kills = number("EVERSTEP_KILLS").map_or(300, |kills| usize::try_from(kills).unwrap_or(300));
-    let (told, facts) = check(kills, kills * 25);
+    let (told, facts) = check(kills, kills * 10);
     // Otherwise the test has shown nothing.
     assert!(facts.interrupted >= kills / 10, "{facts:?}");
     assert!(facts.failed_attempts > 0 && told.unready > 0, "{facts:?}");

@@ -13,17 +13,24 @@ pub(crate) fn execution(id: ExecutionId) -> Vec<u8> {
 }
 
 /// `Journal`: a step of an execution → its record. Steps count from 0 without a gap.
-pub(crate) fn step(id: ExecutionId, sequence: u32) -> Vec<u8> {
-    [id.bytes().as_slice(), &sequence.to_be_bytes()].concat()
+///
+/// Executions are in the order of their starts, so that what is new lies together and what is old is left
+/// alone: a store that merges sorted files then merges little.
+pub(crate) fn step(started_ms: i64, id: ExecutionId, sequence: u32) -> Vec<u8> {
+    [steps(started_ms, id).as_slice(), &sequence.to_be_bytes()].concat()
+}
+
+/// What the keys of all steps of an execution begin with.
+pub(crate) fn steps(started_ms: i64, id: ExecutionId) -> Vec<u8> {
+    [ordered(started_ms).to_be_bytes().as_slice(), id.bytes()].concat()
 }
 
 /// `Outbox`: a step that must be followed by something outside → what.
 pub(crate) fn outbox(id: ExecutionId, sequence: u32) -> Vec<u8> {
-    step(id, sequence)
+    [id.bytes().as_slice(), &sequence.to_be_bytes()].concat()
 }
 
-/// The execution and the step of a key of `Journal` or `Outbox`.
-pub(crate) fn parse_step(key: &[u8]) -> Option<(ExecutionId, u32)> {
+pub(crate) fn parse_outbox(key: &[u8]) -> Option<(ExecutionId, u32)> {
     let (id, sequence) = key.split_at_checked(16)?;
     Some((ExecutionId::from_bytes(id)?, u32::from_be_bytes(sequence.try_into().ok()?)))
 }
@@ -114,6 +121,9 @@ pub(crate) fn revision(id: RevisionId) -> Vec<u8> {
     [b"revision/".as_slice(), id.bytes()].concat()
 }
 
+/// `Catalog`, in each shard: who owns it. Every commit expects to find itself there.
+pub(crate) const OWNER: &[u8] = b"owner";
+
 /// As a number whose bytes are in the order of the signed ones.
 fn ordered(at_ms: i64) -> u64 {
     at_ms.cast_unsigned() ^ (1 << 63)
@@ -135,17 +145,18 @@ mod tests {
         assert!(moments.map(|at| closed(at, id)).is_sorted());
         let latest_first = moments.map(|at| Position::new(at, id));
         assert!(latest_first.iter().rev().is_sorted());
-        assert!([0, 1, 255, 256, u32::MAX].map(|sequence| step(id, sequence)).is_sorted());
+        assert!([0, 1, 255, 256, u32::MAX].map(|sequence| step(5, id, sequence)).is_sorted());
+        assert!(moments.map(|at| step(at, id, 3)).is_sorted());
     }
 
     #[test]
     fn keys_say_what_they_name() {
         let id = ExecutionId::of("a");
-        assert_eq!(parse_step(&step(id, 7)), Some((id, 7)));
+        assert_eq!(parse_outbox(&outbox(id, 7)), Some((id, 7)));
         assert_eq!(parse_near(&near(id)), Some(id));
         assert_eq!(parse_far(&far(-5, id)), Some((-5, id)));
         assert_eq!(parse_closed(&closed(99, id)), Some((99, id)));
         assert_eq!(Position::new(3, id).id(), Some(id));
-        assert_eq!(parse_step(b"short"), None);
+        assert_eq!(parse_outbox(b"short"), None);
     }
 }

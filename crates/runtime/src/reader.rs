@@ -41,12 +41,16 @@ impl Reader {
 
     /// All that has happened in an execution.
     pub fn events(&self, id: ExecutionId) -> Result<Vec<Event>> {
-        Ok(slot::events(&self.world, self.shard(id), id)?.0)
+        match self.summary(id)? {
+            Some(summary) => Ok(slot::events(&self.world, self.shard(id), &summary)?.0),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// What happened in the first step and in the last one: enough to know input, output and failure.
-    pub fn first_and_last(&self, id: ExecutionId) -> Result<Option<(Vec<Event>, Vec<Event>)>> {
-        let (from, to) = (id.bytes(), after_prefix(id.bytes()));
+    pub fn first_and_last(&self, summary: &Summary) -> Result<Option<(Vec<Event>, Vec<Event>)>> {
+        let (id, from) = (summary.id(), layout::steps(summary.started_ms, summary.id()));
+        let to = after_prefix(&from);
         let one = |scan| -> Result<Option<Vec<Event>>> {
             let rows = self.world.store.scan(self.shard(id), Space::Journal, scan)?;
             let decoded = rows.first().map(|(_, record)| journal::decode(record));
@@ -54,8 +58,8 @@ impl Reader {
                 Error::damaged(&format!("a step of an execution cannot be read: {error}"))
             })
         };
-        let first = one(Scan::between(from, &to, 1))?;
-        let last = one(Scan::between(from, &to, 1).reversed())?;
+        let first = one(Scan::between(&from, &to, 1))?;
+        let last = one(Scan::between(&from, &to, 1).reversed())?;
         Ok(first.zip(last))
     }
 }

@@ -9,7 +9,7 @@ use everstep_runtime::{
     Cancelled, Ended, Engine, Error, ExecutionId, Job, ListId, Message, Parts, Prepared, Revision,
     Settings, Silent, Standing, Start, Started, SystemClock, Task, TaskRunner,
 };
-use everstep_store::{MemoryStore, Store};
+use everstep_store::{Batch, MemoryStore, Space, Store};
 use serde_json::{Value, json};
 
 const MACHINE: &str = "arn:aws:states:us-east-1:000000000000:stateMachine:m";
@@ -287,4 +287,23 @@ fn an_execution_that_is_over_can_be_removed_and_its_name_used_again() {
     let page = house.engine.reader().list(ListId::of(MACHINE), None, None, 10).expect("readable");
     assert_eq!(page.executions, Vec::new());
     assert!(!house.start(&pass(), "a", json!({})).expect("starts").known);
+}
+
+#[test]
+fn an_execution_that_is_half_removed_keeps_its_name_until_it_is_gone() {
+    let house = House::new();
+    house.start(&task(), "a", json!(1)).expect("starts");
+    house.runner.next().succeed(Payload::new(json!(2)));
+    house.end("a");
+    let mut batch = Batch::new(id("a").shard(house.store.shards()));
+    batch.remove(Space::Journal, [id("a").bytes().as_slice(), &1_u32.to_be_bytes()].concat());
+    house.store.commit(batch, Box::new(|outcome| outcome.expect("the step goes")));
+    let house = house.restarted();
+    let again = house.start(&task(), "a", json!(1));
+    assert!(matches!(again, Err(Error::AlreadyExists(_))), "{again:?}");
+    let watched: Result<Ended, Error> =
+        house.engine.ask(|reply| Message::Watch { id: id("a"), reply });
+    assert_eq!(watched, Err(Error::NotFound));
+    house.engine.ask(|reply| Message::Delete { id: id("a"), reply }).expect("the rest goes");
+    assert!(!house.start(&task(), "a", json!(1)).expect("starts anew").known);
 }

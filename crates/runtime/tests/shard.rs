@@ -402,3 +402,22 @@ fn nothing_is_acknowledged_once_the_disk_has_failed() {
     assert_eq!(stage.end("a").status, Status::Succeeded { output });
     assert_eq!(stage.standing("b"), None);
 }
+
+#[test]
+fn an_engine_that_lost_its_shard_can_write_no_more() {
+    let mut old = Stage::new(Settings::default());
+    old.start(&task(json!({})), "a").expect("starts");
+    let parts = Parts {
+        store: old.disk.clone(),
+        runner: Arc::new(Outside::default()),
+        observer: Arc::new(Silent),
+        settings: Settings::default(),
+    };
+    let world = Arc::new(World::new(parts, Arc::new(Outside::default())));
+    let _new = Shard::open(SHARD, world, 8, old.now_ms).expect("takes over");
+    let task = old.task();
+    let refused = old.report(&task, Report::Succeeded { output: Payload::new(json!(1)) });
+    let lost = everstep_store::Error::Unexpected { space: Space::Catalog };
+    assert_eq!(refused, Err(Error::Store(lost)));
+    assert_eq!(old.standing("a"), Some(Standing::Running));
+}

@@ -62,6 +62,8 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     pub(crate) subject: usize,
     pub(crate) ask: Ask,
+    /// The engine's clock when it arrived.
+    pub(crate) arrived_ms: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -136,11 +138,11 @@ impl Evidence {
 
     /// The event by which an attempt was scheduled, and the batch it is in.
     pub(crate) fn scheduled(&self, id: ExecutionId, wanted: Attempt) -> Option<(&Event, u64, u32)> {
-        let steps = self.ledger.of(id).flat_map(|life| &life.steps);
-        steps.collect::<Vec<_>>().into_iter().rev().find_map(|step| {
-            let event = step.events.iter().find(|event| {
-                matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted)
-            })?;
+        let mut steps = self.ledger.of(id).rev().flat_map(|life| life.steps.iter().rev());
+        steps.find_map(|step| {
+            let event = step.events.iter().find(
+                |event| matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted),
+            )?;
             Some((event, step.batch, step.generation))
         })
     }

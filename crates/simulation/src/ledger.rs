@@ -93,7 +93,9 @@ impl Ledger {
     ) -> Result<Vec<ExecutionId>, (Option<ExecutionId>, String)> {
         let mut touched = Vec::new();
         for Write { space, key, value } in &batch.writes {
-            let id = key.get(..16).and_then(ExecutionId::from_bytes);
+            // The journal is in the order of starts: a moment comes first.
+            let id = if *space == Space::Journal { key.get(8..24) } else { key.get(..16) };
+            let id = id.and_then(ExecutionId::from_bytes);
             match (space, value) {
                 (Space::Journal, Some(record)) => {
                     let id = id.ok_or((None, "a key of the journal is too short".to_owned()))?;
@@ -135,7 +137,7 @@ impl Ledger {
             lives.push(Life::new(id, arn, prepared));
         }
         let life = lives.last_mut().ok_or("a life was just added")?;
-        let number = key.get(16..).and_then(|tail| tail.try_into().ok()).map(u32::from_be_bytes);
+        let number = key.get(24..).and_then(|tail| tail.try_into().ok()).map(u32::from_be_bytes);
         if number.map(|number| number as usize) != Some(life.steps.len()) {
             return Err(format!("step {number:?} follows {} others", life.steps.len()));
         }
@@ -188,7 +190,7 @@ impl Ledger {
         self.lives.values().flatten()
     }
 
-    pub(crate) fn of(&self, id: ExecutionId) -> impl Iterator<Item = &Life> {
+    pub(crate) fn of(&self, id: ExecutionId) -> impl DoubleEndedIterator<Item = &Life> {
         self.lives.get(&id).into_iter().flatten()
     }
 

@@ -16,11 +16,14 @@ impl Log {
     }
 
     pub(crate) fn line(&mut self, id: Option<ExecutionId>, text: impl FnOnce() -> String) {
-        let text = text();
-        text.hash(&mut self.digest);
         if self.record {
-            self.lines.push((id, text));
+            self.lines.push((id, text()));
         }
+    }
+
+    /// Makes something part of the digest.
+    pub(crate) fn count(&mut self, what: impl Hash) {
+        what.hash(&mut self.digest);
     }
 
     pub(crate) fn digest(&self) -> u64 {

@@ -131,6 +131,10 @@ impl Witness {
             held: false,
             cancelled: false,
         });
+        if !task.again {
+            // Perhaps a new execution of an old name.
+            (known.held, known.cancelled) = (false, false);
+        }
         known.dispatched.push(Dispatched { generation, again: task.again, now_ms });
         known
     }

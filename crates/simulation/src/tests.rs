@@ -15,11 +15,11 @@ fn the_same_seed_gives_the_same_run() {
 fn check(fault: Fault, checker: &str) {
     assert!(names().any(|name| name == checker), "there is no checker {checker}");
     let options = Options { fault: Some(fault), ..Options::default() };
-    let seen: Vec<&str> = (1..=60)
-        .filter_map(|seed| simulate(seed, &options).err())
-        .map(|failure| failure.checker)
-        .collect();
-    assert!(seen.contains(&checker), "{fault:?} was noticed by {seen:?} only");
+    let mut noticed = (1..=60).filter_map(|seed| simulate(seed, &options).err());
+    assert!(
+        noticed.any(|failure| failure.checker == checker),
+        "{checker} has not noticed {fault:?}"
+    );
 }
 
 #[test]
@@ -34,7 +34,6 @@ fn a_disk_that_loses_what_it_acknowledged_is_noticed() {
 
 #[test]
 fn lost_wakes_are_noticed() {
-    check(Fault::DropsWakes, "same_attempt_same_id");
     check(Fault::DropsWakes, "lists_agree");
 }
 
@@ -46,7 +45,7 @@ fn lost_lists_are_noticed() {
 #[test]
 fn what_is_never_removed_is_noticed() {
     check(Fault::DropsClosed, "retention_removes_everything");
-    check(Fault::KeepsSteps, "retention_removes_everything");
+    check(Fault::KeepsSteps, "lists_agree");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Drawn {
 /// A state machine.
 pub(crate) fn draw(dice: &mut Dice) -> Drawn {
     let aws = dice.percent(40);
-    if dice.percent(2) {
+    if dice.percent(1) {
         return Drawn { definition: long(), express: false, aws, plain: false, long: true };
     }
     let express = dice.percent(12);
@@ -139,9 +139,11 @@ impl Scope<'_> {
             0..=2 => json!({"Type": "Task", "Resource": function()}),
             3 => json!({"Type": "Task",
                 "Resource": "arn:aws:states:us-east-1:000000000000:activity:a"}),
-            _ => json!({"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+            _ => {
+                json!({"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
                 "Parameters": {"QueueUrl": "https://example.com/q",
-                               "MessageBody": {"token.$": "$$.Task.Token"}}}),
+                               "MessageBody": {"token.$": "$$.Task.Token"}}})
+            }
         };
         state["ResultPath"] = json!("$.r");
         let timeout = self.dice.pick(&[0, 0, 30, 5 * MINUTE, 20 * MINUTE, DAY]);

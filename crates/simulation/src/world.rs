@@ -64,8 +64,7 @@ impl World {
     pub(crate) fn new(seed: u64, options: &Options) -> Outcome<Self> {
         let mut dice = Dice::new(seed);
         let shard_count = 1 + u16::try_from(dice.below(4)).unwrap_or(0);
-        let habits =
-            Habits { ahead: dice.pick(&[0, 0, 50, 100]), at_once: dice.percent(10) };
+        let habits = Habits { ahead: dice.pick(&[0, 0, 50, 100]), at_once: dice.percent(10) };
         let disk = Arc::new(Disk::new(shard_count, dice.draw(), habits, options.fault));
         let settings = settings(&mut dice);
         let temper = Temper {
@@ -74,7 +73,8 @@ impl World {
             clock_jumps: dice.pick(&[0, 0, 10]),
             task_failures: dice.pick(&[10, 35, 60]),
         };
-        let (post, runner) = (Arc::new(Post::default()), Arc::new(Runner::new(options.fault, disk.clone())));
+        let (post, runner) =
+            (Arc::new(Post::default()), Arc::new(Runner::new(options.fault, disk.clone())));
         let runtime = runtime(&disk, &runner, &settings, &post);
         let machines = machines(&mut dice, &runtime);
         disk.settle(usize::MAX);
@@ -120,6 +120,9 @@ impl World {
 
     /// A rough time, and then a calm one in which everything must come to its end.
     pub(crate) fn run(&mut self, actions: usize) -> Outcome {
+        let long = self.evidence.machines.iter().any(|machine| machine.long);
+        // Those need time to become long.
+        let actions = if long { actions * 8 } else { actions };
         for _ in 0..actions {
             self.tally.steps += 1;
             self.act()?;
@@ -213,7 +216,8 @@ impl World {
         let durable_to = self.evidence.durable_to();
         self.log.line(None, || format!("crash: what is left ends with batch {durable_to}"));
         self.lose_requests();
-        self.true_ms += if self.dice.percent(50) { 0 } else { self.dice.between(0, 20 * MINUTE_MS) };
+        self.true_ms +=
+            if self.dice.percent(50) { 0 } else { self.dice.between(0, 20 * MINUTE_MS) };
         self.set_clock();
         self.reopen(durable_to)?;
         checkers::after_crash(&self.evidence)
@@ -352,7 +356,8 @@ impl World {
             _ => {}
         }
         self.requests += 1;
-        self.flights.push((self.true_ms + delay_ms, Request { number: self.requests, subject, ask }));
+        let request = Request { number: self.requests, subject, ask, arrived_ms: 0 };
+        self.flights.push((self.true_ms + delay_ms, request));
     }
 
     fn deliver(&mut self) -> Outcome {
@@ -384,7 +389,8 @@ impl World {
         self.absorb()
     }
 
-    fn hand_over(&mut self, request: Request) -> Outcome {
+    fn hand_over(&mut self, mut request: Request) -> Outcome {
+        request.arrived_ms = self.evidence.now_ms;
         let id = self.evidence.subjects[request.subject].id;
         self.log.line(Some(id), || format!("request {}: {:?}", request.number, request.ask));
         if let Ask::Start { watched: true, .. } = request.ask {
@@ -437,7 +443,7 @@ impl World {
         wrap: impl FnOnce(T) -> Answer + Send + 'static,
     ) -> everstep_runtime::Reply<T> {
         let replies = self.replies.clone();
-        let swallow = self.fault == Some(Fault::SwallowsReplies) && number % 5 == 0;
+        let swallow = self.fault == Some(Fault::SwallowsReplies) && number.is_multiple_of(5);
         Box::new(move |answer| {
             if !swallow {
                 let mut replies = replies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -455,6 +461,10 @@ impl World {
             return Err(Violation::boxed("expectations_hold", None, what));
         }
         for (batch, written) in self.evidence.disk.take_unseen() {
+            self.log.count(batch);
+            for write in &written.writes {
+                self.log.count((write.space, &write.key, &write.value));
+            }
             let Evidence { generation, now_ms, .. } = self.evidence;
             checkers::batch(&self.evidence, &written)?;
             let moment = Moment { batch, generation, now_ms };
@@ -503,6 +513,7 @@ impl World {
         let (id, attempt) = (task.execution, task.attempt);
         let Evidence { generation, now_ms, .. } = self.evidence;
         self.log.line(Some(id), || format!("dispatch {attempt:?} again {}", task.again));
+        self.log.count((id, attempt, task.again, now_ms));
         checkers::dispatch(&self.evidence, &task, durable_to)?;
         self.evidence.witness.see(&task, generation, now_ms);
         let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) else {
@@ -541,8 +552,7 @@ impl World {
             let error = self.dice.percent(failures).then(|| self.dice.pick(&workload::ERRORS));
             self.answers += 1;
             let say = Say::Result(self.answers, error);
-            let given =
-                Given { number: self.answers, failed: error.is_some(), fate: Fate::Open };
+            let given = Given { number: self.answers, failed: error.is_some(), fate: Fate::Open };
             if let Some(tried) = self.evidence.witness.of(id, attempt) {
                 tried.answers.push(given);
             }
@@ -598,6 +608,7 @@ impl World {
             (_, reply) => reply,
         };
         self.log.line(Some(id), || format!("reply to {number}: {}", brief(&reply)));
+        self.log.count((number, reply.is_ok(), self.evidence.now_ms));
         self.note_settled(&request, &reply);
         self.note_fact(id, &request, &reply);
         checkers::reply(&self.evidence, &request, &reply)?;
@@ -649,7 +660,7 @@ impl World {
                 }
             }
             Ask::Heartbeat { attempt } if reply.is_ok() => {
-                self.evidence.signs.insert((id, *attempt), self.evidence.now_ms);
+                self.evidence.signs.insert((id, *attempt), request.arrived_ms);
             }
             _ => {}
         }
@@ -706,7 +717,8 @@ impl World {
     fn may_start(&self, subject: usize) -> bool {
         let known = &self.evidence.subjects[subject];
         let machine = &self.evidence.machines[known.machine];
-        machine.plain || (!known.delete_sent && !(machine.express && known.started))
+        let confusing = known.delete_sent || (machine.express && known.started);
+        machine.plain || machine.long || !confusing
     }
 
     fn new_start(&mut self) {
@@ -737,20 +749,16 @@ impl World {
 
     /// Lets the engine finish what it can do now, and looks at the result.
     fn rest(&mut self) -> Outcome {
-        if self.evidence.runtime.failure().is_some() {
-            self.crash()?;
-        }
         self.drain()?;
-        if self.evidence.runtime.failure().is_some() {
-            self.crash()?;
-            self.drain()?;
-        }
         checkers::quiet(&mut self.evidence)
     }
 
     fn drain(&mut self) -> Outcome {
         for _ in 0..300 {
             let mut busy = false;
+            if self.evidence.runtime.failure().is_some() {
+                self.crash()?;
+            }
             while self.deliver_post()? {
                 busy = true;
             }
@@ -763,11 +771,15 @@ impl World {
                 self.tick(index)?;
                 busy |= self.evidence.next_ms[index].is_some_and(|next| next <= self.told_ms());
             }
-            if !busy && self.evidence.disk.waiting() == 0 && self.post.is_empty() {
+            let failed = self.evidence.runtime.failure().is_some();
+            if !busy && !failed && self.evidence.disk.waiting() == 0 && self.post.is_empty() {
                 return Ok(());
             }
         }
-        let what = format!("shards want a turn at {:?}, and it is {}", self.evidence.next_ms, self.evidence.now_ms);
+        let what = format!(
+            "shards want a turn at {:?}, and it is {}",
+            self.evidence.next_ms, self.evidence.now_ms
+        );
         Err(Violation::boxed("the_engine_comes_to_rest", None, what))
     }
 
@@ -847,9 +859,12 @@ impl World {
         let flights = self.flights.iter().map(|(due, _)| due - self.true_ms);
         let lives = self.evidence.ledger.present();
         let due = lives.filter_map(|life| life.execution.next_due_ms());
-        let due = due.map(|due| due - self.evidence.now_ms);
+        let due = due.map(|due| due - self.evidence.now_ms).filter(|step| *step > 0);
+        // Signs of life and what is not stored are known to the engine alone.
         let express = self.evidence.subjects.iter().any(|subject| self.express_runs(subject.id));
-        let next = self.evidence.next_ms.iter().flatten().filter(|_| express);
+        let hidden =
+            express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
+        let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
         flights.chain(due).chain(next).min().map(|step| step.max(1))
     }

@@ -1,5 +1,5 @@
 //! A million executions that wait: what each costs in memory and on disk, how long a start takes when the
-//! last engine was killed, and that none is missing.
+//! last engine was killed, that none is missing, and that a sample can be read and stopped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn run(count: usize) {
     println!("{count} executions that wait\n");
     println!(
         "| for | starts/s | RAM bytes each | disk bytes each | ready after kill -9, ms | RAM bytes each, \
-         after it | listed RUNNING | a sample woke |"
+         after it | listed RUNNING | of 100 stopped |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for (what, seconds) in [("a day", DAY), ("5 minutes", 300)] {
@@ -41,12 +41,12 @@ pub(crate) fn run(count: usize) {
         let ready = second.ready();
         let seen_ready = begun.elapsed();
         let [_, again] = second.figures();
-        let [listed, woken] = second.figures();
+        let [listed, stopped_sample] = second.figures();
         second.kill();
         #[expect(clippy::cast_precision_loss)]
         let each = |bytes: u64| bytes as f64 / count as f64;
         println!(
-            "| {what} | {:.0} | {:.0} | {:.0} | {ready} (seen from outside: {}) | {:.0} | {listed} | {woken} |",
+            "| {what} | {:.0} | {:.0} | {:.0} | {ready} (seen from outside: {}) | {:.0} | {listed} | {stopped_sample} |",
             1.0 / each(1) / took.as_secs_f64(),
             each(full.saturating_sub(empty)),
             each(disk),
@@ -110,15 +110,15 @@ pub(crate) fn child(directory: &Path, count: usize, seconds: u64) {
         let found = everstep_crash::check::listed(&reader, list, Some(Standing::Running));
         let found = found.expect("readable");
         let step = (found.len() / 100).max(1);
-        let woken = found.iter().step_by(step).filter(|arn| wakes(&starter, arn)).count();
-        say(found.len() as u64, woken as u64);
+        let stopped_sample = found.iter().step_by(step).filter(|arn| stops(&starter, arn)).count();
+        say(found.len() as u64, stopped_sample as u64);
     }
     // Until it is killed.
     let _ = std::io::stdin().read_line(&mut String::new());
     std::thread::sleep(Duration::from_secs(DAY));
 }
 
-fn wakes(starter: &Starter, arn: &str) -> bool {
+fn stops(starter: &Starter, arn: &str) -> bool {
     let (id, failure) = (ExecutionId::of(arn), everstep_history::Failure::new("Enough", ""));
     let stopped = starter.engine.ask(|reply| Message::Stop { id, failure, reply });
     let summary = starter.engine.reader().summary(id);

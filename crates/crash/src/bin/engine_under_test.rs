@@ -4,8 +4,8 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use everstep_crash::house;
@@ -46,12 +46,13 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
     let listener = Arc::new(Listener { voice: voice.clone() });
     let engine = Arc::new(house::engine(house::store(directory)?, runner, listener)?);
     let tasks = Arc::new(Mutex::new(tasks));
-    for _ in 0..THREADS {
-        let worker =
-            Worker { witness: witness.clone(), voice: voice.clone(), engine: engine.clone() };
+    let worker = |_| {
+        let engine = Arc::downgrade(&engine);
+        let worker = Worker { witness: witness.clone(), voice: voice.clone(), engine };
         let tasks = tasks.clone();
-        thread::spawn(move || worker.run(&tasks));
-    }
+        thread::spawn(move || worker.run(&tasks))
+    };
+    let pool: Vec<JoinHandle<()>> = (0..THREADS).map(worker).collect();
     let prepare = |machine: &machines::Machine| {
         let prepared = house::prepare(&engine, machine.name, &machine.definition);
         prepared.map_err(|error| format!("{}: {error}", machine.name))
@@ -68,7 +69,11 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
         }
         desk.take(request);
     }
-    desk.engine.shut_down();
+    // The store is closed when nobody has it any more; then there are no more tasks either.
+    drop(desk);
+    for worker in pool {
+        worker.join().map_err(|_| "a task panicked")?;
+    }
     Ok(())
 }
 
@@ -138,7 +143,7 @@ impl TaskRunner for Pool {
 struct Worker {
     witness: Arc<Witness>,
     voice: Voice,
-    engine: Arc<Engine>,
+    engine: Weak<Engine>,
 }
 
 impl Worker {
@@ -187,7 +192,9 @@ impl Worker {
             };
             witness.note(&task, act);
         });
-        self.engine.send(Message::Report { id, attempt, report, reply: Some(reply) });
+        if let Some(engine) = self.engine.upgrade() {
+            engine.send(Message::Report { id, attempt, report, reply: Some(reply) });
+        }
     }
 }
 

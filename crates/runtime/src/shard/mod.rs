@@ -62,6 +62,8 @@ pub struct Shard {
     swept_to: Vec<u8>,
     /// The last commit that removed something.
     sweep_ticket: u64,
+    /// Who this engine is to the store.
+    owner: Vec<u8>,
     seeds: Pcg64Mcg,
 }
 
@@ -90,9 +92,12 @@ impl Shard {
             removing: HashMap::new(),
             swept_to: Vec::new(),
             sweep_ticket: 0,
+            owner: Vec::new(),
             seeds: Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0)),
             world,
         };
+        opened.owner = [opened.draw(), opened.draw()].map(u64::to_be_bytes).concat();
+        opened.own();
         opened.read_near()?;
         opened.read_far(now_ms)?;
         opened.empty_outbox()?;

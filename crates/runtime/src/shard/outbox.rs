@@ -36,7 +36,7 @@ impl Shard {
             let scan = Scan::between(&from, &[], ROWS);
             let rows = self.world.store.scan(self.shard, Space::Outbox, scan)?;
             for (key, row) in &rows {
-                let (id, sequence) = layout::parse_step(key)
+                let (id, sequence) = layout::parse_outbox(key)
                     .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
                 self.cancel_again(id, sequence, row)?;
             }

@@ -142,7 +142,7 @@ impl Shard {
     ) -> Option<(Box<Slot>, Reply<T>)> {
         match self.take(id, now_ms) {
             Ok(Some(slot)) => return Some((slot, reply)),
-            Ok(None) => reply(Err(Error::NotFound)),
+            Ok(None) | Err(Error::AlreadyExists(_)) => reply(Err(Error::NotFound)),
             Err(error) => reply(Err(error)),
         }
         None

@@ -66,12 +66,21 @@ impl Shard {
             }
             self.swept_to = [key.as_slice(), &[0]].concat();
         }
-        Ok(rows.len() == EXECUTIONS_AT_A_TIME)
+        let more = rows.len() == EXECUTIONS_AT_A_TIME;
+        if !more {
+            // What ends later may have ended earlier by the clock, if that was set back.
+            self.swept_to.clear();
+        }
+        Ok(more)
     }
 
     pub(super) fn delete(&mut self, id: ExecutionId, reply: Reply<()>, now_ms: i64) {
-        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else {
-            return;
+        let slot = match self.take(id, now_ms) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return reply(Err(Error::NotFound)),
+            // Its removal was begun before a crash.
+            Err(Error::AlreadyExists(_)) => return self.remove_and_answer(id, reply),
+            Err(error) => return reply(Err(error)),
         };
         if slot.is_running() {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
@@ -85,6 +94,10 @@ impl Shard {
             self.follow(ticket, vec![after]);
             return self.put_back(slot, now_ms);
         }
+        self.remove_and_answer(id, reply);
+    }
+
+    fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {
         match self.remove(id) {
             Err(error) => reply(Err(error)),
             Ok(Some(last)) => self.follow(last, vec![After::reply(reply, Ok(()))]),
@@ -100,8 +113,9 @@ impl Shard {
             return Ok(Some(self.ticket));
         };
         let summary = Summary::decode(&row)?;
-        let to = after_prefix(id.bytes());
-        let scan = Scan::between(id.bytes(), &to, STEPS_AT_A_TIME).reversed();
+        let steps = layout::steps(summary.started_ms, id);
+        let to = after_prefix(&steps);
+        let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).reversed();
         let steps = self.world.store.scan(self.shard, Space::Journal, scan)?;
         let mut batch = Batch::new(self.shard);
         let rest = steps.len() == STEPS_AT_A_TIME;

@@ -76,13 +76,13 @@ impl Slot {
         let prepared = world.revisions.find(summary.revision)?;
         let identity = prepared.identity(&summary.arn);
         let mut execution = Execution::new(prepared.program.clone(), identity);
-        let (events, sequence) = events(world, shard, id)?;
+        let (events, sequence) = events(world, shard, &summary)?;
         for event in &events {
             execution.apply(event);
         }
         if Standing::of(execution.status()) != summary.standing {
-            // Its last steps are gone already: it is being removed.
-            return Ok(None);
+            // Its last steps are gone already: it is being removed, and its name is still taken.
+            return Err(Error::AlreadyExists(Box::new(summary)));
         }
         let wake = Wake::read(world, shard, id, &execution)?;
         let (armed, ticket, used, watchers) = (None, 0, 0, Vec::new());
@@ -127,15 +127,17 @@ impl Slot {
 }
 
 /// All events of an execution, and how many steps they were.
-pub(crate) fn events(world: &World, shard: Shard, id: ExecutionId) -> Result<(Vec<Event>, u32)> {
-    let (mut from, to) = (layout::step(id, 0), after_prefix(id.bytes()));
+pub(crate) fn events(world: &World, shard: Shard, summary: &Summary) -> Result<(Vec<Event>, u32)> {
+    let step = |sequence| layout::step(summary.started_ms, summary.id(), sequence);
+    let to = after_prefix(&layout::steps(summary.started_ms, summary.id()));
+    let mut from = step(0);
     let mut events = Vec::new();
     let mut next = 0;
     loop {
         let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
         let rows = world.store.scan(shard, Space::Journal, scan)?;
         for (key, record) in &rows {
-            if layout::parse_step(key) != Some((id, next)) {
+            if *key != step(next) {
                 return Err(Error::damaged("a step of an execution is missing"));
             }
             events.append(&mut journal::decode(record).map_err(|error| {
@@ -146,6 +148,6 @@ pub(crate) fn events(world: &World, shard: Shard, id: ExecutionId) -> Result<(Ve
         if rows.len() < STEPS_AT_A_TIME {
             return Ok((events, next));
         }
-        from = layout::step(id, next);
+        from = step(next);
     }
 }

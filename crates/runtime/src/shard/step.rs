@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use everstep_history::{Event, journal};
 use everstep_interpreter::{Effect, Input, Occasion, effects};
-use everstep_store::{Batch, Space};
+use everstep_store::{Batch, Expectation, Space};
 
 use super::Shard;
 use super::slot::Slot;
@@ -111,8 +111,8 @@ impl Shard {
             return;
         }
         let mut batch = Batch::new(self.shard);
-        let step = layout::step(slot.id, slot.sequence);
-        batch.insert(Space::Journal, step, journal::encode(events));
+        let step = layout::step(slot.summary.started_ms, slot.id, slot.sequence);
+        batch.put(Space::Journal, step, journal::encode(events));
         slot.show(was, &mut batch);
         let wanted = if slot.is_running() {
             Wake::wanted(&slot.execution, self.far_from_ms)
@@ -131,8 +131,11 @@ impl Shard {
     }
 
     /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
-    pub(super) fn commit(&mut self, batch: Batch, after: Vec<After>) -> u64 {
+    pub(super) fn commit(&mut self, mut batch: Batch, after: Vec<After>) -> u64 {
         self.ticket += 1;
+        if !batch.writes.is_empty() {
+            batch.expectations.push(self.ownership());
+        }
         let (ticket, acknowledged, world) =
             (self.ticket, self.acknowledged.clone(), self.world.clone());
         let done = move |outcome: everstep_store::Result<()>| match outcome {
@@ -147,6 +150,26 @@ impl Shard {
         };
         self.world.store.commit(batch, Box::new(done));
         ticket
+    }
+
+    /// The shard is still ours. If another engine has taken it over, nothing of this one counts any more.
+    fn ownership(&self) -> Expectation {
+        let (space, key, value) =
+            (Space::Catalog, layout::OWNER.to_vec(), Some(self.owner.clone()));
+        Expectation { space, key, value }
+    }
+
+    /// Takes the shard over from whoever had it.
+    pub(super) fn own(&mut self) {
+        let mut batch = Batch::new(self.shard);
+        batch.put(Space::Catalog, layout::OWNER.to_vec(), self.owner.clone());
+        let world = self.world.clone();
+        let done = move |outcome: everstep_store::Result<()>| {
+            if let Err(error) = outcome {
+                world.fail(error.into());
+            }
+        };
+        self.world.store.commit(batch, Box::new(done));
     }
 
     /// What depends on commits that have been made already, the last of them `ticket`.

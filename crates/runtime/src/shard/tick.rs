@@ -93,7 +93,7 @@ impl Shard {
                 let slot = self.pass_time(slot, now_ms);
                 self.put_back(slot, now_ms);
             }
-            Ok(None) => {}
+            Ok(None) | Err(Error::AlreadyExists(_)) => {}
             Err(error) => troubles.push((id, error)),
         }
     }

@@ -54,7 +54,9 @@ fn is(fact: &Fact, event: &Event) -> bool {
         | (Fact::Redriven(at), Event::ExecutionRedriven { at_ms, .. }) => at == at_ms,
         (Fact::Stopped(at), event) => is_end(event) && event.at_ms() == *at,
         (Fact::Counted(of, Say::Started), Event::TaskStarted { attempt, .. })
-        | (Fact::Counted(of, Say::Submitted), Event::TaskSubmitted { attempt, .. }) => of == attempt,
+        | (Fact::Counted(of, Say::Submitted), Event::TaskSubmitted { attempt, .. }) => {
+            of == attempt
+        }
         (Fact::Counted(of, Say::Result(answer, _)), event) => {
             ends(event) == Some(*of) && number(event) == Some(*answer)
         }

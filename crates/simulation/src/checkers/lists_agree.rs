@@ -57,7 +57,8 @@ fn check_lists(evidence: &Evidence, standing: Option<Standing>) -> Verdict {
             .collect();
         if shown != expected || listed.len() != shown.len() || !sorted {
             let id = shown.symmetric_difference(&expected).next().copied();
-            let what = format!("{standing:?}: listed {shown:?}, expected {expected:?}, sorted {sorted}");
+            let what =
+                format!("{standing:?}: listed {shown:?}, expected {expected:?}, sorted {sorted}");
             return Err((id, what));
         }
     }
@@ -68,16 +69,17 @@ fn check_lists(evidence: &Evidence, standing: Option<Standing>) -> Verdict {
 fn check_rows(evidence: &Evidence, life: &Life, rows: &Rows) -> Verdict {
     let id = life.id;
     let summary = evidence.reader().summary(id).ok().flatten();
-    let redrives = life.events().filter_map(|event| match event {
+    let redriven = life.events().rev().find_map(|event| match event {
         Event::ExecutionRedriven { at_ms, count } => Some((*count, *at_ms)),
         _ => None,
     });
-    let last = redrives.last();
-    let expected = (life.execution.started_ms(), life.stopped_ms(), last);
+    let expected = (life.execution.started_ms(), life.stopped_ms(), redriven);
     let shown = summary.as_ref().map(|shown| {
         (shown.started_ms, shown.stopped_ms, shown.redriven_ms.map(|at| (shown.redrives, at)))
     });
-    ensure(shown == Some(expected), id, || format!("its row says {shown:?} instead of {expected:?}"))?;
+    ensure(shown == Some(expected), id, || {
+        format!("its row says {shown:?} instead of {expected:?}")
+    })?;
     let has = |space, key: Vec<u8>| rows.get(&(id.shard(evidence.shard_count), space, key));
     let near = has(Space::Wakes, [&[0], id.bytes().as_slice()].concat());
     let due = life.execution.next_due_ms();
@@ -105,7 +107,8 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
         let tail = key.len().checked_sub(16).and_then(|from| ExecutionId::from_bytes(&key[from..]));
         let head = key.get(..16).and_then(ExecutionId::from_bytes);
         let life = match space {
-            Space::Executions | Space::Journal | Space::Outbox => head.and_then(present),
+            Space::Executions | Space::Outbox => head.and_then(present),
+            Space::Journal => key.get(8..24).and_then(ExecutionId::from_bytes).and_then(present),
             Space::Lists | Space::Wakes | Space::Closed => tail.and_then(present),
             Space::Catalog => continue,
         };
@@ -118,14 +121,20 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
             Space::Wakes => {
                 life.stopped_ms().is_none()
                     && (key[0] == 0
-                        || life.execution.next_due_ms().is_some_and(|due| key[1..].starts_with(&ordered(due))))
+                        || life
+                            .execution
+                            .next_due_ms()
+                            .is_some_and(|due| key[1..].starts_with(&ordered(due))))
             }
             Space::Outbox => false,
             _ => true,
         });
         if !right {
             let id = head.filter(|id| present(*id).is_some()).or(tail);
-            return Err((id, format!("a row of {} belongs to nothing: {key:?} {value:?}", space.name())));
+            return Err((
+                id,
+                format!("a row of {} belongs to nothing: {key:?} {value:?}", space.name()),
+            ));
         }
     }
     Ok(())

@@ -110,7 +110,9 @@ const ALL: &[&dyn Checker] = &[
 
 /// The names of all checkers, with those that the world itself is.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|checker| checker.name()).chain(["expectations_hold", "the_engine_comes_to_rest"])
+    ALL.iter()
+        .map(|checker| checker.name())
+        .chain(["expectations_hold", "the_engine_comes_to_rest"])
 }
 
 type Outcome = Result<(), Box<Violation>>;

@@ -30,17 +30,23 @@ fn check(evidence: &Evidence) -> Verdict {
         if evidence.subject(*id).is_none_or(|subject| subject.delete_sent) {
             continue;
         }
-        let of_start = |event: &Event| matches!(event, Event::ExecutionStarted { at_ms, .. } if at_ms == at);
+        let of_start =
+            |event: &Event| matches!(event, Event::ExecutionStarted { at_ms, .. } if at_ms == at);
         let life = evidence.ledger.of(*id).find(|life| life.events().next().is_some_and(of_start));
         if life.is_some_and(|life| evidence.may_be_expired(life)) {
             continue;
         }
         let shard = id.shard(evidence.shard_count);
         let row = rows.contains_key(&(shard, Space::Executions, id.bytes().to_vec()));
-        let first = [id.bytes().as_slice(), &[0; 4]].concat();
-        let step = rows.contains_key(&(shard, Space::Journal, first));
+        let of_it = |key: &[u8]| key.get(8..24) == Some(id.bytes()) && key.ends_with(&[0; 4]);
+        let step = rows
+            .keys()
+            .any(|(of, space, key)| (*of, *space) == (shard, Space::Journal) && of_it(key));
         ensure(life.is_some() && row && step, *id, || {
-            format!("its start at {at} was acknowledged: row {row}, first step {step}, story {}", life.is_some())
+            format!(
+                "its start at {at} was acknowledged: row {row}, first step {step}, story {}",
+                life.is_some()
+            )
         })?;
     }
     Ok(())

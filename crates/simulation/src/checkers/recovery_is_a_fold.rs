@@ -24,9 +24,11 @@ impl Checker for Check {
         let history = aws_history::project(program, identity, &events);
         for (id, event) in (1..).zip(&history) {
             let previous = event["previousEventId"].as_u64();
-            ensure(event["id"] == id && previous.is_some_and(|previous| previous < id), life.id, || {
-                format!("event {id} of the AWS history: {event}")
-            })?;
+            ensure(
+                event["id"] == id && previous.is_some_and(|previous| previous < id),
+                life.id,
+                || format!("event {id} of the AWS history: {event}"),
+            )?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! of it is left in any space. What has expired long ago is gone.
 
 use everstep_runtime::ExecutionId;
-use everstep_store::{Batch, Space};
+use everstep_store::{Batch, Space, Write};
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;
@@ -18,7 +18,11 @@ impl Checker for Check {
         let removed = batch.writes.iter().filter(|write| {
             write.value.is_none() && matches!(write.space, Space::Executions | Space::Journal)
         });
-        for id in removed.filter_map(|write| ExecutionId::from_bytes(write.key.get(..16)?)) {
+        let id_of = |write: &Write| {
+            let from = if write.space == Space::Journal { 8 } else { 0 };
+            ExecutionId::from_bytes(write.key.get(from..from + 16)?)
+        };
+        for id in removed.filter_map(id_of) {
             let Some(life) = evidence.ledger.last(id).filter(|life| life.gone.is_none()) else {
                 continue;
             };
@@ -32,12 +36,14 @@ impl Checker for Check {
     }
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
-        let gone = evidence.subjects.iter().map(|subject| subject.id).filter(|id| {
-            evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some())
-        });
+        let gone = evidence
+            .subjects
+            .iter()
+            .map(|subject| subject.id)
+            .filter(|id| evidence.ledger.last(*id).is_none_or(|life| life.gone.is_some()));
         let rows = evidence.disk.durable();
         for id in gone {
-            let of_it = |key: &[u8]| key.starts_with(id.bytes()) || key.ends_with(id.bytes());
+            let of_it = |key: &[u8]| key.windows(16).any(|part| part == id.bytes());
             let left = rows.keys().find(|(.., key)| of_it(key));
             ensure(left.is_none(), id, || format!("it is gone, and this is left: {left:?}"))?;
         }
@@ -49,7 +55,11 @@ impl Checker for Check {
         for life in evidence.ledger.present() {
             let expired = life.stopped_ms().is_some_and(|stopped| stopped < evidence.now_ms - kept);
             ensure(!expired, life.id, || {
-                format!("it ended at {:?}, is kept for {kept} ms, and is there at {}", life.stopped_ms(), evidence.now_ms)
+                format!(
+                    "it ended at {:?}, is kept for {kept} ms, and is there at {}",
+                    life.stopped_ms(),
+                    evidence.now_ms
+                )
             })?;
         }
         Ok(())

@@ -41,7 +41,8 @@ impl Checker for Check {
             let Some(frame) = frame_of(event) else { continue };
             let visit = visits.entry(frame).or_default();
             let state = execution.state_of(frame);
-            take(visit, state, event).map_err(|what| (Some(life.id), format!("{what}: {event:?}")))?;
+            take(visit, state, event)
+                .map_err(|what| (Some(life.id), format!("{what}: {event:?}")))?;
         }
         ensure(true, life.id, String::new)
     }

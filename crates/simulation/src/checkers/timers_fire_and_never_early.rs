@@ -26,8 +26,10 @@ impl Checker for Check {
                 format!("it is {}, and not yet: {event:?}", evidence.now_ms)
             })?;
             let Event::TaskTimedOut { attempt, heartbeat: true, .. } = event else { continue };
-            let Some((Event::TaskScheduled { heartbeat_seconds: Some(seconds), at_ms: begun, .. }, ..)) =
-                evidence.scheduled(life.id, *attempt)
+            let Some((
+                Event::TaskScheduled { heartbeat_seconds: Some(seconds), at_ms: begun, .. },
+                ..,
+            )) = evidence.scheduled(life.id, *attempt)
             else {
                 return Err((Some(life.id), format!("no heartbeat was expected: {event:?}")));
             };
