@@ -61,11 +61,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "xtask",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store",
         ],
     ),
 ];
