@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 #[must_use]
 pub fn checked(definition: &str, express: bool) -> Parsed {
     let workflow_type = if express { WorkflowType::Express } else { WorkflowType::Standard };
-    parse(&Source::new("definition", definition), &Options { workflow_type, lone_state: false })
+    // The name says that it is JSON: the service takes nothing else.
+    parse(
+        &Source::new("definition.json", definition),
+        &Options { workflow_type, lone_state: false },
+    )
 }
 
 /// What the service would say about it, in its order.

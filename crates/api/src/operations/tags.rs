@@ -60,7 +60,7 @@ pub(super) fn within_bounds(args: Args<'_>, tags: &Tags, arn: Option<&str>) -> R
 
 /// Something that has tags, as it was read.
 pub(super) enum Resource {
-    Machine(Entry<Machine>),
+    Machine(Box<Entry<Machine>>),
     Activity(Entry<Activity>),
 }
 
@@ -71,7 +71,7 @@ impl Resource {
         let parsed = Arn::parse(arn).map_err(|wrong| target::invalid_arn(args, wrong.0))?;
         let found = match parsed.kind {
             Kind::StateMachine { label: None, qualifier: None, .. } => {
-                service.machine(arn)?.map(Self::Machine)
+                service.machine(arn)?.map(|machine| Self::Machine(Box::new(machine)))
             }
             Kind::Activity { .. } => service.catalog.find(&Activity::key(arn))?.map(Self::Activity),
             _ => None,

@@ -1,3 +1,5 @@
+//! Activities: named once, found again, gone when deleted.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, NOW, PLACE, machine_arn};

@@ -1,3 +1,5 @@
+//! Aliases: where they lead, and what keeps them from leading nowhere.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, NOW, machine_arn};

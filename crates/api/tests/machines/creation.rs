@@ -1,3 +1,5 @@
+//! Machines as they are created, found again and described.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, NOW, ROLE, create, machine_arn, pass, task, with};

@@ -1,3 +1,5 @@
+//! Machines that are deleted: at once, or when their executions are over.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, ROLE, create, machine_arn, pass, task, with};
@@ -30,6 +32,10 @@ async fn a_machine_goes_with_all_that_is_its() {
     let described = json!({ "executionArn": execution });
     house.refused("DescribeExecution", described.clone(), &missing).await;
     house.call("DescribeStateMachine", of(&other)).await;
+    // What executions ran by is the engine's, and kept.
+    for key in house.keys("").iter().filter(|key| !key.starts_with("revision/")) {
+        assert!(key.contains(&other), "{key}");
+    }
     // The name is free, and nothing is left of what had it.
     let created = with(create("m"), json!({ "definition": task() }));
     house.call("CreateStateMachine", created).await;

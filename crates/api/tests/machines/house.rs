@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_api::{Building, Place, Service};
 use everstep_runtime::{Cancelled, Clock, Settings, Silent, Task, TaskRunner};
-use everstep_store::MemoryStore;
+use everstep_store::{MemoryStore, Scan, Shard, Space, Store, after_prefix};
 use serde_json::{Value, json};
 
 pub(crate) const PLACE: &str = "arn:aws:states:us-east-1:123456789012";
@@ -37,6 +37,7 @@ impl TaskRunner for Held {
 
 pub(crate) struct House {
     pub(crate) service: Arc<Service>,
+    store: Arc<MemoryStore>,
     clock: Arc<Hand>,
     held: Arc<Held>,
 }
@@ -45,8 +46,9 @@ impl House {
     pub(crate) fn new() -> Self {
         let clock = Arc::new(Hand(AtomicI64::new((NOW * 1000.0) as i64)));
         let held = Arc::new(Held::default());
+        let store = Arc::new(MemoryStore::new(4));
         let building = Building {
-            store: Arc::new(MemoryStore::new(4)),
+            store: store.clone(),
             functions: held.clone(),
             observer: Arc::new(Silent),
             clock: clock.clone(),
@@ -54,11 +56,19 @@ impl House {
             place: Place::default(),
         };
         let service = Service::open(building).expect("the service opens");
-        Self { service, clock, held }
+        Self { service, store, clock, held }
     }
 
     pub(crate) fn pass_seconds(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    /// Keys of the catalog that begin so.
+    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
+        let to = after_prefix(prefix.as_bytes());
+        let scan = Scan::between(prefix.as_bytes(), &to, usize::MAX);
+        let rows = self.store.scan(Shard::CATALOG, Space::Catalog, scan).expect("readable");
+        rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect()
     }
 
     async fn answer(&self, operation: &str, body: &Value) -> Result<Value, Error> {

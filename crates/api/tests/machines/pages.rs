@@ -1,3 +1,5 @@
+//! Lists of more than fits on a page.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, create};

@@ -1,3 +1,5 @@
+//! Tags of machines and activities.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, PLACE, create, with};

@@ -1,3 +1,5 @@
+//! Updates, and the revisions they make.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, NOW, ROLE, create, machine_arn, pass, task, with};
@@ -72,6 +74,8 @@ async fn versions_keep_their_definitions() {
         let change = json!({ "definition": definition(number), "publish": number % 2 == 1 });
         house.call("UpdateStateMachine", update(&arn, change)).await;
     }
+    // Those of the versions, of the machine and of the machine before the last update.
+    assert_eq!(house.keys("definition/").len(), 4);
     for (version, number) in [(1, 1), (2, 3), (3, 5)] {
         let described = json!({ "stateMachineArn": format!("{arn}:{version}") });
         let version = house.call("DescribeStateMachine", described).await;
@@ -80,6 +84,11 @@ async fn versions_keep_their_definitions() {
     house.call("UpdateStateMachine", update(&arn, json!({ "definition": definition(2) }))).await;
     let machine = house.call("DescribeStateMachine", update(&arn, json!({}))).await;
     assert_eq!(machine["definition"], definition(2));
+    for version in 1..=3 {
+        let version = json!({ "stateMachineVersionArn": format!("{arn}:{version}") });
+        house.call("DeleteStateMachineVersion", version).await;
+    }
+    assert_eq!(house.keys("definition/").len(), 2);
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+//! Definitions that are judged and not kept.
+
 use serde_json::{Value, json};
 
 use crate::house::{House, pass, with};

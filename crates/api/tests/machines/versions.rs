@@ -1,3 +1,6 @@
+//! Versions: one for each revision that is published.
+
+use everstep_api::protocol::Operation;
 use serde_json::{Value, json};
 
 use crate::house::{House, NOW, machine_arn, pass};
@@ -108,6 +111,34 @@ async fn versions_of_what_is_not_there() {
             format!("InvalidArn: Invalid Arn: 'Resource type not valid in this context: {wrong}'");
         let delete = json!({ "stateMachineVersionArn": wrong });
         house.refused("DeleteStateMachineVersion", delete, &expected).await;
+    }
+}
+
+/// Whichever comes first: no alias leads to a version that is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn aliases_and_deletions_at_once() {
+    let house = House::new();
+    let arn = house.machine("m").await;
+    let call = async |operation: Operation, body: Value| {
+        let answer = house.service.call(operation, &body).await;
+        answer.map_err(|error| error.name())
+    };
+    for round in 0..50 {
+        let version = house.publish_changed(&arn, &format!("r{round}")).await;
+        let routes = json!([{ "stateMachineVersionArn": version, "weight": 100 }]);
+        let alias = json!({ "name": format!("a{round}"), "routingConfiguration": routes });
+        let delete = json!({ "stateMachineVersionArn": version });
+        let (created, deleted) = tokio::join!(
+            call(Operation::CreateStateMachineAlias, alias),
+            call(Operation::DeleteStateMachineVersion, delete),
+        );
+        match (created, deleted) {
+            (Ok(_), deleted) => assert_eq!(deleted, Err("ConflictException")),
+            (created, deleted) => {
+                assert_eq!(created, Err("ResourceNotFound"));
+                assert_eq!(deleted, Ok(json!({})));
+            }
+        }
     }
 }
 
