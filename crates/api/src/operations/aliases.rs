@@ -42,7 +42,7 @@ pub(super) fn qualified<'a>(args: Args<'_>, arn: &'a str) -> Result<(String, &'a
         Kind::StateMachine { name, label: None, qualifier: Some(qualifier) } => {
             Ok((format!("{}:stateMachine:{name}", parsed.place), qualifier))
         }
-        _ => Err(target::wrong_kind(args, arn)),
+        _ => Err(target::other_kind(args, arn)),
     }
 }
 

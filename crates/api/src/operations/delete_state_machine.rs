@@ -19,7 +19,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     match parsed.kind {
         Kind::StateMachine { label: None, qualifier: None, .. } => {}
         Kind::StateMachine { label: Some(_), .. } => return Err(target::labelled(args, arn)),
-        _ => return Err(target::wrong_kind(args, arn)),
+        _ => return Err(target::other_kind(args, arn)),
     }
     while !mark(service, arn).await? {}
     removal::is_gone(service, arn).await?;

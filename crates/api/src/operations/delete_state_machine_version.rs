@@ -15,9 +15,9 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let (name, number) = match parsed.kind {
         Kind::StateMachine { label: Some(_), .. } => return Err(target::labelled(args, arn)),
         Kind::StateMachine { name, label: None, qualifier: Some(number) } => (name, number),
-        _ => return Err(target::wrong_kind(args, arn)),
+        _ => return Err(target::other_kind(args, arn)),
     };
-    let number = number.parse().map_err(|_| target::wrong_kind(args, arn))?;
+    let number = number.parse().map_err(|_| target::other_kind(args, arn))?;
     let machine_arn = format!("{}:stateMachine:{name}", parsed.place);
     while !delete(service, args, &machine_arn, number).await? {}
     Ok(json!({}))

@@ -28,7 +28,7 @@ pub(super) fn checked<'r>(args: Args<'r>) -> Result<&'r str, Error> {
     let parsed = Arn::parse(arn).map_err(|wrong| target::invalid_arn(args, wrong.0))?;
     match parsed.kind {
         Kind::Activity { .. } => Ok(arn),
-        _ => Err(target::wrong_kind(args, arn)),
+        _ => Err(target::other_kind(args, arn)),
     }
 }
 

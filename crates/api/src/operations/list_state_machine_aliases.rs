@@ -43,7 +43,7 @@ fn machine_of(service: &Service, args: Args<'_>, arn: &str) -> Result<String, Er
         return if machine.deleting { Err(target::deleting(args, arn)) } else { Ok(machine.arn) };
     };
     let (machine_arn, number) = aliases::qualified(args, arn)?;
-    let number = number.parse().map_err(|_| target::wrong_kind(args, arn))?;
+    let number = number.parse().map_err(|_| target::other_kind(args, arn))?;
     let version = service.catalog.find::<Version>(&Version::key(&machine_arn, number))?;
     version.map(|_| machine_arn).ok_or_else(|| aliases::not_found(args, arn))
 }

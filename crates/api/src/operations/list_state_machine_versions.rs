@@ -17,7 +17,7 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     match parsed.kind {
         Kind::StateMachine { label: None, qualifier: None, .. } => {}
         Kind::StateMachine { label: Some(_), .. } => return Err(target::labelled(args, arn)),
-        _ => return Err(target::wrong_kind(args, arn)),
+        _ => return Err(target::other_kind(args, arn)),
     }
     let rows = (Version::prefix(arn), Order::Falling);
     page::of(service, args, (&rows.0, rows.1), "stateMachineVersions", |version: &Version| {

@@ -49,7 +49,7 @@ pub(crate) fn invalid_arn(args: Args<'_>, message: String) -> Error {
 }
 
 /// An ARN of another kind than the operation takes.
-pub(crate) fn wrong_kind(args: Args<'_>, arn: &str) -> Error {
+pub(crate) fn other_kind(args: Args<'_>, arn: &str) -> Error {
     let message = format!("Invalid Arn: 'Resource type not valid in this context: {arn}'");
     invalid_arn(args, message)
 }
@@ -81,7 +81,7 @@ pub(crate) fn machine(
         }
         Kind::StateMachine { label: Some(_), .. } => Err(labelled(args, arn)),
         Kind::StateMachine { .. } => Err(missing(args, arn)),
-        _ => Err(wrong_kind(args, arn)),
+        _ => Err(other_kind(args, arn)),
     }
 }
 
