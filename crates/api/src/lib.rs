@@ -12,6 +12,7 @@ mod catalog;
 pub mod definition;
 mod operations;
 pub mod protocol;
+mod removal;
 mod runner;
 mod server;
 mod service;

@@ -16,6 +16,7 @@ use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::operations;
 use crate::protocol::{Common, Error, Operation, check};
+use crate::removal;
 use crate::runner::Runner;
 
 /// Where things are, and by which rules they run.
@@ -82,6 +83,7 @@ impl Service {
             prepared: Mutex::default(),
         });
         runner.attach(&service);
+        tokio::spawn(removal::look_after(Arc::downgrade(&service)));
         Ok(service)
     }
 
@@ -138,7 +140,10 @@ impl Service {
         if let Some(found) = lock().get(key) {
             return Ok(found.clone());
         }
-        let mut revision = Revision::new(&machine.arn, &settings.role_arn, &settings.definition)
+        let definition = self.catalog.definition(&machine.arn, &settings.definition);
+        let definition =
+            definition.map_err(|failed| everstep_runtime::Error::Damaged(failed.0.into()))?.text;
+        let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
             .dialect(self.place.dialect);
         revision.payload_bytes = self.place.limits.payload_bytes as u64;
         revision.history_events = self.place.limits.history_events;

@@ -75,12 +75,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "xtask",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
             "everstep-simulation",
+            "everstep-runtime",
+            "everstep-store",
         ],
     ),
 ];

@@ -1,9 +1,13 @@
 //! State machines, their versions and aliases.
+//!
+//! Every change to a machine, its versions or its aliases also writes the machine's row: that puts them in
+//! one order. The row is small, for each start of an execution reads it; definitions have rows of their own.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// A state machine as it is now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,15 +16,25 @@ pub(crate) struct Machine {
     pub(crate) name: String,
     pub(crate) express: bool,
     pub(crate) created_ms: i64,
+    /// What the request that made it said of a version; a request that repeats it says the same.
+    pub(crate) created_with: Publication,
     /// It goes when its executions are over.
     pub(crate) deleting: bool,
     pub(crate) settings: Settings,
+    /// The definition before this one. It is kept for those who have just read where it is.
+    pub(crate) previous: Option<String>,
     pub(crate) tags: BTreeMap<String, String>,
     /// The number of the last version, even if that is gone.
     pub(crate) last_version: u32,
+    /// The number of the version that is as the machine is now.
+    pub(crate) published: Option<u32>,
+    pub(crate) versions: u32,
+    pub(crate) aliases: u32,
+    /// Counts changes, so that no two states of a row are equal.
+    pub(crate) changes: u64,
 }
 
-/// What an update can change, and a version keeps.
+/// What an update can change, and a version keeps. A configuration that is the default is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     /// New with every change.
@@ -28,11 +42,27 @@ pub(crate) struct Settings {
     /// As it was created: such a revision shows no id.
     pub(crate) initial: bool,
     pub(crate) updated_ms: i64,
+    /// The digest of the definition.
     pub(crate) definition: String,
     pub(crate) role_arn: String,
     pub(crate) logging: Option<Value>,
     pub(crate) tracing: Option<Value>,
     pub(crate) encryption: Option<Value>,
+}
+
+/// Whether a version is to be published, and how it is described.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Publication {
+    pub(crate) publish: bool,
+    pub(crate) description: Option<String>,
+}
+
+/// A definition as it was given, and what is read off it only once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Definition {
+    pub(crate) text: String,
+    /// `variableReferences`, if there are any.
+    pub(crate) references: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,11 +91,52 @@ pub(crate) struct Route {
     pub(crate) weight: u32,
 }
 
+/// A machine that is being deleted: found without looking at all the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Deleting {
+    pub(crate) arn: String,
+}
+
 impl Machine {
     pub(crate) const PREFIX: &'static str = "machine/";
 
     pub(crate) fn key(arn: &str) -> String {
         format!("{}{arn}", Self::PREFIX)
+    }
+}
+
+impl Settings {
+    /// Each revision is kept while its machine is: executions are described by it.
+    pub(crate) fn key(machine_arn: &str, revision_id: &str) -> String {
+        format!("{}{revision_id}", Self::prefix(machine_arn))
+    }
+
+    pub(crate) fn prefix(machine_arn: &str) -> String {
+        format!("settings/{machine_arn}/")
+    }
+
+    /// Whether the two do the same: when it became so does not matter.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        let what = |settings: &Self| {
+            let Self { definition, role_arn, logging, tracing, encryption, .. } = settings.clone();
+            (definition, role_arn, logging, tracing, encryption)
+        };
+        what(self) == what(other)
+    }
+}
+
+impl Definition {
+    pub(crate) fn key(machine_arn: &str, digest: &str) -> String {
+        format!("{}{digest}", Self::prefix(machine_arn))
+    }
+
+    pub(crate) fn prefix(machine_arn: &str) -> String {
+        format!("definition/{machine_arn}/")
+    }
+
+    /// Texts that differ in a space differ: so the service compares them.
+    pub(crate) fn digest(text: &str) -> String {
+        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -87,5 +158,17 @@ impl Alias {
 
     pub(crate) fn prefix(machine_arn: &str) -> String {
         format!("alias/{machine_arn}/")
+    }
+
+    pub(crate) fn leads_to(&self, version_arn: &str) -> bool {
+        self.routes.iter().any(|route| route.version_arn == version_arn)
+    }
+}
+
+impl Deleting {
+    pub(crate) const PREFIX: &'static str = "deleting/";
+
+    pub(crate) fn key(arn: &str) -> String {
+        format!("{}{arn}", Self::PREFIX)
     }
 }

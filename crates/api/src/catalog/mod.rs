@@ -13,11 +13,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use activity::Activity;
-pub(crate) use machine::{Alias, Machine, Route, Settings, Version};
+pub(crate) use machine::{
+    Alias, Definition, Deleting, Machine, Publication, Route, Settings, Version,
+};
 
 #[derive(Clone)]
 pub(crate) struct Catalog {
     store: Arc<dyn Store>,
+    /// Held by the one who removes a machine that is being deleted.
+    pub(crate) removing: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Which rows of many come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Rising,
+    Falling,
 }
 
 /// A row as it was read, to be changed or removed.
@@ -28,11 +39,12 @@ pub(crate) struct Entry<T> {
 }
 
 /// Rows of the catalog that are changed together.
+#[derive(Clone)]
 pub(crate) struct Change(Batch);
 
 impl Catalog {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, removing: Arc::default() }
     }
 
     pub(crate) fn find<T: DeserializeOwned>(&self, key: &str) -> Failing<Option<Entry<T>>> {
@@ -40,18 +52,35 @@ impl Catalog {
         row.map(|row| read(key.as_bytes(), row)).transpose()
     }
 
-    /// Rows whose keys begin with `prefix`, from after `last` on, at most `limit`.
+    /// Rows whose keys begin with `prefix`, in an order, from behind `last` on, at most `limit`.
     pub(crate) fn list<T: DeserializeOwned>(
         &self,
         prefix: &str,
+        order: Order,
         last: Option<&str>,
         limit: usize,
     ) -> Failing<Vec<Entry<T>>> {
-        let from = last.map_or(prefix.as_bytes().to_vec(), |last| [last.as_bytes(), &[0]].concat());
-        let to = after_prefix(prefix.as_bytes());
-        let scan = Scan::between(&from, &to, limit);
+        let mut from = prefix.as_bytes().to_vec();
+        let mut to = after_prefix(prefix.as_bytes());
+        match (order, last) {
+            (_, None) => {}
+            (Order::Rising, Some(last)) => from = [last.as_bytes(), &[0]].concat(),
+            (Order::Falling, Some(last)) => to = last.as_bytes().to_vec(),
+        }
+        let scan = Scan { reverse: order == Order::Falling, ..Scan::between(&from, &to, limit) };
         let rows = self.store.scan(Shard::CATALOG, Space::Catalog, scan)?;
         rows.into_iter().map(|(key, row)| read(&key, row)).collect()
+    }
+
+    /// All rows whose keys begin with `prefix`: for those whose number is bounded.
+    pub(crate) fn all<T: DeserializeOwned>(&self, prefix: &str) -> Failing<Vec<Entry<T>>> {
+        self.list(prefix, Order::Rising, None, usize::MAX)
+    }
+
+    pub(crate) fn definition(&self, machine_arn: &str, digest: &str) -> Failing<Definition> {
+        let found = self.find(&Definition::key(machine_arn, digest))?;
+        let missing = || Failed(format!("the definition {digest} of {machine_arn} is gone"));
+        Ok(found.ok_or_else(missing)?.value)
     }
 
     /// Makes a change durable. `false` if something is not as it was read: look again.
@@ -81,6 +110,22 @@ impl Change {
     /// Adds a row that must not be there yet.
     pub(crate) fn add<T: Serialize>(&mut self, key: &str, value: &T) {
         self.0.insert(Space::Catalog, key.as_bytes().to_vec(), written(value));
+    }
+
+    /// Writes a row, whether it is there or not.
+    pub(crate) fn put<T: Serialize>(&mut self, key: &str, value: &T) {
+        self.0.put(Space::Catalog, key.as_bytes().to_vec(), written(value));
+    }
+
+    /// Removes a row, whether it is there or not.
+    pub(crate) fn erase(&mut self, key: &str) {
+        self.0.remove(Space::Catalog, key.as_bytes().to_vec());
+    }
+
+    /// Replaces a machine that must be as it was read, and counts the change.
+    pub(crate) fn touch(&mut self, machine: &mut Entry<Machine>) {
+        machine.value.changes += 1;
+        self.replace(machine);
     }
 
     /// Replaces a row that must be as it was read.

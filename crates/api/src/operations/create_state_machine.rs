@@ -1,13 +1,15 @@
 //! `CreateStateMachine`: a second request that is the same finds the first one's machine.
 
+use everstep_asl::Machine as Model;
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::{Answer, configuration, publication, target};
 use crate::args::Args;
 use crate::arn::name_problem;
-use crate::catalog::{Change, Machine, Settings, Version};
+use crate::catalog::{Change, Definition, Machine, Publication, Settings};
 use crate::definition;
 use crate::protocol::{Error, Name, timestamp};
+use crate::removal;
 use crate::service::Service;
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
@@ -15,86 +17,92 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     if name_problem(name).is_some() {
         return Err(args.error(Name::InvalidName, format!("Invalid Name: '{name}'")));
     }
+    let publication = publication::read(args)?;
+    let text = args.required("definition");
     let express = args.text("type") == Some("EXPRESS");
-    let definition = args.required("definition");
-    definition::accepted(definition, express)
-        .map_err(|message| args.error(Name::InvalidDefinition, message))?;
     let wanted = Machine {
         arn: service.arn(&format!("stateMachine:{name}")),
         name: name.to_owned(),
         express,
         created_ms: service.now_ms(),
+        created_with: publication,
         deleting: false,
         settings: Settings {
             revision_id: uuid::Uuid::new_v4().to_string(),
             initial: true,
             updated_ms: service.now_ms(),
-            definition: definition.to_owned(),
-            role_arn: args.required("roleArn").to_owned(),
-            logging: args.value("loggingConfiguration").cloned(),
-            tracing: args.value("tracingConfiguration").cloned(),
-            encryption: args.value("encryptionConfiguration").cloned(),
+            definition: Definition::digest(text),
+            role_arn: configuration::role(args, args.required("roleArn"))?.to_owned(),
+            logging: configuration::logging(args)?,
+            tracing: configuration::tracing(args)?,
+            encryption: configuration::encryption(args)?,
         },
+        previous: None,
         tags: super::tags::read(args)?,
-        last_version: u32::from(args.flag("publish")),
+        last_version: 0,
+        published: None,
+        versions: 0,
+        aliases: 0,
+        changes: 0,
     };
-    create(service, args, wanted).await
+    let model = definition::accepted(text, express)
+        .map_err(|message| args.error(Name::InvalidDefinition, message))?;
+    create(service, args, wanted, &model).await
 }
 
-async fn create(service: &Service, args: Args<'_>, wanted: Machine) -> Answer {
+async fn create(service: &Service, args: Args<'_>, mut wanted: Machine, model: &Model) -> Answer {
+    let definition = Definition {
+        text: args.required("definition").to_owned(),
+        references: definition::references(model),
+    };
+    let mut change = Change::new();
+    let Publication { publish, description } = wanted.created_with.clone();
+    if publish {
+        publication::publish(service, args, &mut wanted, description.as_deref(), &mut change)?;
+    }
+    let (arn, settings) = (&wanted.arn, &wanted.settings);
+    change.add(&Machine::key(arn), &wanted);
+    change.put(&Settings::key(arn, &settings.revision_id), settings);
+    change.put(&Definition::key(arn, &settings.definition), &definition);
     loop {
-        if let Some(known) = service.machine(&wanted.arn)? {
-            return repeated(service, args, &wanted, &known.value);
+        if let Some(known) = service.machine(arn)? {
+            if !known.value.deleting {
+                return repeated(args, &wanted, &known.value);
+            }
+            if !removal::is_gone(service, arn).await? {
+                return Err(target::deleting(args, arn));
+            }
         }
-        let mut change = Change::new();
-        change.add(&Machine::key(&wanted.arn), &wanted);
-        let version = args.flag("publish").then(|| Version {
-            arn: format!("{}:1", wanted.arn),
-            number: 1,
-            description: args.text("versionDescription").map(str::to_owned),
-            created_ms: wanted.created_ms,
-            settings: wanted.settings.clone(),
-        });
-        if let Some(version) = &version {
-            change.add(&Version::key(&wanted.arn, 1), version);
-        }
-        if service.catalog.commit(change).await? {
-            return Ok(answer(&wanted, version.as_ref()));
+        if service.catalog.commit(change.clone()).await? {
+            return Ok(answer(&wanted));
         }
     }
 }
 
 /// What the service compares: not the role, not the tags.
-fn repeated(service: &Service, args: Args<'_>, wanted: &Machine, known: &Machine) -> Answer {
-    if known.deleting {
-        let message = format!("State Machine is being deleted: '{}'", known.arn);
-        return Err(args.error(Name::StateMachineDeleting, message));
-    }
+fn repeated(args: Args<'_>, wanted: &Machine, known: &Machine) -> Answer {
     let compared = |machine: &Machine| {
-        let Settings { definition, logging, tracing, encryption, .. } = machine.settings.clone();
-        (machine.express, definition, logging, tracing, encryption)
+        let settings = Settings { role_arn: String::new(), ..machine.settings.clone() };
+        (machine.express, machine.created_with.clone(), settings)
     };
-    let version = service.catalog.find::<Version>(&Version::key(&known.arn, 1))?;
-    let published = version.as_ref().is_some_and(|version| {
-        version.value.description.as_deref() == args.text("versionDescription")
-    });
-    if compared(wanted) != compared(known) || args.flag("publish") != published {
-        return Err(already_exists(args, &known.arn));
+    let ((express, with, settings), known_as) = (compared(wanted), compared(known));
+    if (express, with) == (known_as.0, known_as.1) && settings.same(&known_as.2) {
+        return Ok(answer(known));
     }
-    Ok(answer(known, version.map(|entry| entry.value).as_ref()))
+    Err(already_exists(args, &known.arn))
 }
 
 fn already_exists(args: Args<'_>, arn: &str) -> Error {
     args.error(Name::StateMachineAlreadyExists, format!("State Machine Already Exists: '{arn}'"))
 }
 
-fn answer(machine: &Machine, version: Option<&Version>) -> Value {
+fn answer(machine: &Machine) -> Value {
     let mut answer = json!({
         "stateMachineArn": machine.arn,
         "creationDate": timestamp(machine.created_ms),
     });
-    if let Some(version) = version {
-        answer["stateMachineVersionArn"] = version.arn.clone().into();
+    if machine.created_with.publish {
+        answer["stateMachineVersionArn"] = publication::version_arn(&machine.arn, 1).into();
     }
     answer
 }

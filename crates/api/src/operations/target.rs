@@ -14,6 +14,7 @@ use crate::service::{Service, engine_error};
 pub(crate) struct Target {
     pub(crate) machine: Machine,
     pub(crate) prepared: Arc<Prepared>,
+    pub(crate) revision_id: String,
     pub(crate) version_arn: Option<String>,
     pub(crate) alias_arn: Option<String>,
 }
@@ -21,6 +22,8 @@ pub(crate) struct Target {
 /// The label of an execution that was started through a version or an alias.
 pub(crate) const VERSION: &str = "version";
 pub(crate) const ALIAS: &str = "alias";
+/// The label that every execution has: which revision of its machine it was started of.
+pub(crate) const REVISION: &str = "revision";
 
 impl Target {
     /// The lists that its executions are in.
@@ -30,7 +33,9 @@ impl Target {
     }
 
     pub(crate) fn labels(&self) -> Vec<(String, String)> {
-        let labels = [(VERSION, &self.version_arn), (ALIAS, &self.alias_arn)];
+        let revision = Some(self.revision_id.clone());
+        let labels =
+            [(REVISION, &revision), (VERSION, &self.version_arn), (ALIAS, &self.alias_arn)];
         labels.into_iter().filter_map(|(name, arn)| Some((name.to_owned(), arn.clone()?))).collect()
     }
 }
@@ -41,6 +46,26 @@ pub(crate) fn missing(args: Args<'_>, arn: &str) -> Error {
 
 pub(crate) fn invalid_arn(args: Args<'_>, message: String) -> Error {
     args.error(Name::InvalidArn, message)
+}
+
+/// An ARN of another kind than the operation takes.
+pub(crate) fn other_kind(args: Args<'_>, arn: &str) -> Error {
+    let message = format!("Invalid Arn: 'Resource type not valid in this context: {arn}'");
+    invalid_arn(args, message)
+}
+
+pub(crate) fn deleting(args: Args<'_>, arn: &str) -> Error {
+    args.error(Name::StateMachineDeleting, format!("State Machine is being deleted: '{arn}'"))
+}
+
+/// An ARN that names a Map state within a machine. The words are a guess: none are recorded.
+pub(crate) fn labelled(args: Args<'_>, arn: &str) -> Error {
+    if !args.operation.declares(Name::ValidationException) {
+        return missing(args, arn);
+    }
+    let message = format!("This API does not support labelled state machine ARNs: '{arn}'");
+    args.error(Name::ValidationException, message)
+        .with("reason", "API_DOES_NOT_SUPPORT_LABELED_ARNS")
 }
 
 /// The machine of an ARN that must not name a version or an alias.
@@ -54,11 +79,9 @@ pub(crate) fn machine(
         Kind::StateMachine { qualifier: None, label: None, .. } => {
             service.machine(arn)?.ok_or_else(|| missing(args, arn))
         }
+        Kind::StateMachine { label: Some(_), .. } => Err(labelled(args, arn)),
         Kind::StateMachine { .. } => Err(missing(args, arn)),
-        _ => Err(invalid_arn(
-            args,
-            format!("Invalid Arn: 'Resource type not valid in this context: {arn}'"),
-        )),
+        _ => Err(other_kind(args, arn)),
     }
 }
 
@@ -74,10 +97,7 @@ pub(crate) async fn find(service: &Service, args: Args<'_>, arn: &str) -> Result
     let machine_arn = format!("{}:stateMachine:{name}", parsed.place);
     let machine = service.machine(&machine_arn)?.ok_or_else(|| missing(args, arn))?.value;
     if machine.deleting {
-        return Err(args.error(
-            Name::StateMachineDeleting,
-            format!("State Machine is being deleted: '{arn}'"),
-        ));
+        return Err(deleting(args, arn));
     }
     let (settings, version_arn, alias_arn) = match qualifier {
         None => (machine.settings.clone(), None, None),
@@ -94,7 +114,7 @@ pub(crate) async fn find(service: &Service, args: Args<'_>, arn: &str) -> Result
         }
     };
     let prepared = service.prepared(&machine, &settings).await.map_err(engine_error)?;
-    Ok(Target { machine, prepared, version_arn, alias_arn })
+    Ok(Target { machine, prepared, revision_id: settings.revision_id, version_arn, alias_arn })
 }
 
 fn version(
