@@ -269,11 +269,11 @@ fn child(
     if !starts {
         return Ok(None);
     }
-    let mut execution =
-        Execution::new(prepared.program.clone(), prepared.identity(&summary.arn));
+    let mut execution = Execution::new(prepared.program.clone(), prepared.identity(&summary.arn));
     for event in &reader.events(parent)? {
         execution.apply(event);
-        if matches!(event, Event::TaskScheduled { attempt: scheduled, .. } if *scheduled == attempt) {
+        if matches!(event, Event::TaskScheduled { attempt: scheduled, .. } if *scheduled == attempt)
+        {
             let asked = effects(&execution, std::slice::from_ref(event)).pop();
             return Ok(asked.and_then(|effect| child_of(&effect, &summary.arn)));
         }

@@ -65,10 +65,17 @@ fn listed(args: Args<'_>) -> Value {
         .as_object()
         .into_iter()
         .flatten()
-        .filter(|(name, value)| !["nextToken", "maxResults"].contains(&name.as_str()) && !value.is_null())
+        .filter(|(name, value)| {
+            !["nextToken", "maxResults"].contains(&name.as_str()) && !value.is_null()
+        })
         .collect();
     members.sort_by_key(|(name, _)| *name);
-    Value::Object(members.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
+    Value::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect::<Map<_, _>>(),
+    )
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "xtask",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",

@@ -52,7 +52,8 @@ fn page_of(
     limit: usize,
     data: bool,
 ) -> (Vec<Value>, Option<u32>) {
-    let id = |event: &Value| event["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
+    let id =
+        |event: &Value| event["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
     let ordered: Box<dyn Iterator<Item = Value>> =
         if reversed { Box::new(events.into_iter().rev()) } else { Box::new(events.into_iter()) };
     let before = |event: &Value| {
@@ -60,7 +61,8 @@ fn page_of(
     };
     let mut rest = ordered.skip_while(before).peekable();
     let (mut shown, mut bytes) = (Vec::new(), 0);
-    while shown.len() < limit && (bytes <= PAGE_BYTES_MAX)
+    while shown.len() < limit
+        && (bytes <= PAGE_BYTES_MAX)
         && let Some(event) = rest.next()
     {
         let event = as_answered(event, data);

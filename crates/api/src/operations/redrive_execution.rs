@@ -195,7 +195,11 @@ mod tests {
             redrives.keep("a", number.to_string(), 100 + number, number);
         }
         let check = |arn, token, now_ms, expected| {
-            assert_eq!(redrives.known(arn, Some(token), now_ms), expected, "{arn} {token} {now_ms}");
+            assert_eq!(
+                redrives.known(arn, Some(token), now_ms),
+                expected,
+                "{arn} {token} {now_ms}"
+            );
         };
         check("a", "11", 20, Some(111));
         check("a", "2", 20, Some(102));

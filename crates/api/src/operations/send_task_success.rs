@@ -16,9 +16,8 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
 /// What the service says between the quotes is not known.
 fn read_output(args: Args<'_>, bytes_max: usize) -> Result<Payload, Error> {
     let text = args.required("output");
-    let invalid = |problem: String| {
-        args.error(Name::InvalidOutput, format!("Invalid Output: '{problem}'"))
-    };
+    let invalid =
+        |problem: String| args.error(Name::InvalidOutput, format!("Invalid Output: '{problem}'"));
     if text.len() > bytes_max {
         return Err(invalid(format!("the output is larger than {bytes_max} bytes")));
     }

@@ -14,8 +14,10 @@ use crate::service::{Service, engine_error};
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = find(service, args, args.required("executionArn"))?;
     let id = summary.id();
-    let failure =
-        Failure { error: args.text("error").map(Into::into), cause: args.text("cause").map(Into::into) };
+    let failure = Failure {
+        error: args.text("error").map(Into::into),
+        cause: args.text("cause").map(Into::into),
+    };
     let stopped = service.ask(|reply| Message::Stop { id, failure, reply }).await;
     match stopped {
         Ok(at_ms) => Ok(json!({ "stopDate": timestamp(at_ms) })),

@@ -70,9 +70,11 @@ fn split<'a>(args: Args<'_>, arn: &'a str) -> Result<(String, Option<&'a str>), 
             Ok((format!("{}:stateMachine:{name}", parsed.place), qualifier))
         }
         // The words are a guess, the reason is the model's.
-        Kind::StateMachine { .. } if args.operation.declares(Name::ValidationException) => Err(args
-            .error(Name::ValidationException, format!("'{arn}' refers to a Map state"))
-            .with("reason", "API_DOES_NOT_SUPPORT_LABELED_ARNS")),
+        Kind::StateMachine { .. } if args.operation.declares(Name::ValidationException) => {
+            Err(args
+                .error(Name::ValidationException, format!("'{arn}' refers to a Map state"))
+                .with("reason", "API_DOES_NOT_SUPPORT_LABELED_ARNS"))
+        }
         _ => Err(invalid_arn(args, wrong_kind(arn))),
     }
 }

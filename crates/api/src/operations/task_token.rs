@@ -23,7 +23,8 @@ pub(super) fn attempt(args: Args<'_>) -> Result<(ExecutionId, Attempt), Error> {
 /// Says what became of the attempt.
 pub(super) async fn report(service: &Service, args: Args<'_>, report: Report) -> Answer {
     let (id, attempt) = attempt(args)?;
-    let said = service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
+    let said =
+        service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
     answer(args, said)
 }
 

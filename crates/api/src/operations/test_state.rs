@@ -63,7 +63,9 @@ async fn called(service: &Service, arn: &str, call: Call) -> Result<Payload, Fai
     service.runner.dispatch(Task::alone(arn, "TestState", job, ear));
     match tokio::time::timeout(TIME_MAX, receiver).await {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(_)) => Err(Failure::new("States.TaskFailed", "the task was given up without a result")),
+        Ok(Err(_)) => {
+            Err(Failure::new("States.TaskFailed", "the task was given up without a result"))
+        }
         Err(_) => Err(Failure { error: Some("States.Timeout".into()), cause: None }),
     }
 }
