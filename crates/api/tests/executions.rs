@@ -193,7 +193,12 @@ fn function(name: &str) -> Value {
 
 /// A machine whose one task starts executions as its input says.
 fn starts(resource: &str) -> Value {
-    task(&format!("arn:aws:states:::{resource}"))
+    json!({ "QueryLanguage": "JSONata", "StartAt": "T", "States": { "T": {
+        "Type": "Task",
+        "Resource": format!("arn:aws:states:::{resource}"),
+        "Arguments": "{% $states.input %}",
+        "End": true,
+    } } })
 }
 
 fn types(events: &[Value]) -> Vec<&str> {
@@ -889,7 +894,9 @@ async fn states_are_tested_alone() {
     let body = json!({ "definition": definition, "context": "{}" });
     house.refused(test, body, "ValidationException", "Context can only").await;
     let child = house.machine("child", pass(), false).await;
-    let definition = starts("states:startExecution")["States"]["T"].to_string();
+    let mut definition = starts("states:startExecution")["States"]["T"].clone();
+    definition["QueryLanguage"] = "JSONata".into();
+    let definition = definition.to_string();
     let body = json!({ "definition": definition, "input": json!({ "StateMachineArn": child }).to_string() });
     assert_eq!(house.ok(test, body).await["status"], "SUCCEEDED");
 }

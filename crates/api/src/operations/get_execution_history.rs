@@ -126,7 +126,7 @@ mod tests {
         let event = |id: u32| json!({ "id": id, "d": { "input": input, "name": "n" } });
         let events: Vec<Value> = (1..=9).map(event).collect();
         let (shown, next) = page_of(events.clone(), None, false, 100, true);
-        assert_eq!((shown.len(), next), (3, Some(4)));
+        assert_eq!((shown.len(), next), (2, Some(3)));
         let (shown, next) = page_of(events, None, false, 100, false);
         assert_eq!((shown.len(), next), (9, None));
         assert_eq!(shown[0]["d"], json!({ "name": "n" }));
