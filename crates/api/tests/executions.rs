@@ -294,6 +294,25 @@ async fn starts_that_are_refused() {
 }
 
 #[tokio::test]
+async fn nothing_is_started_of_a_machine_that_goes() {
+    let house = House::new();
+    let machine = house.machine("m", fail(), false).await;
+    let arn = house.start(&machine, "e", json!({})).await;
+    house.when(&arn, "FAILED").await;
+    let key = format!("machine/{machine}");
+    let row = house.store.get(Shard::CATALOG, Space::Catalog, key.as_bytes()).expect("it is read");
+    let mut row: Value = serde_json::from_slice(&row.expect("a row")).expect("JSON");
+    row["deleting"] = true.into();
+    house.put(&key, &row);
+    let body = json!({ "stateMachineArn": machine });
+    house.refused(Operation::StartExecution, body, "StateMachineDeleting", &machine).await;
+    let reason = "State machine is in DELETING status";
+    let body = json!({ "executionArn": arn });
+    house.refused(Operation::RedriveExecution, body, "ExecutionNotRedrivable", reason).await;
+    assert_eq!(house.describe(&arn).await["redriveStatusReason"], reason);
+}
+
+#[tokio::test]
 async fn versions_and_aliases_are_remembered() {
     let house = House::new();
     let machine = house.machine("m", pass(), false).await;
@@ -477,16 +496,20 @@ async fn executions_are_listed_page_by_page() {
     }
     let list = Operation::ListExecutions;
     let mut body = json!({ "stateMachineArn": machine, "maxResults": 2 });
-    let (mut names, mut pages) = (Vec::new(), 0);
+    let (mut found, mut pages) = (Vec::new(), 0);
     loop {
         let page = house.ok(list, body.clone()).await;
-        let found = page["executions"].as_array().expect("a list");
-        names.extend(found.iter().map(|execution| text(execution, "name").to_owned()));
+        found.extend(page["executions"].as_array().expect("a list").clone());
         pages += 1;
         let Some(token) = page.get("nextToken") else { break };
         body["nextToken"] = token.clone();
     }
-    assert_eq!((names, pages), (["e4", "e3", "e2", "e1", "e0"].map(str::to_owned).to_vec(), 3));
+    assert_eq!((found.len(), pages), (5, 3));
+    // Two starts that the engine takes at once have one time.
+    assert!(found.is_sorted_by_key(|one| -one["startDate"].as_f64().expect("a time") as i64));
+    let mut names: Vec<&str> = found.iter().map(|one| text(one, "name")).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["e0", "e1", "e2", "e3", "e4"]);
     let token = text(&body, "nextToken").to_owned();
     let check = async |changed: Value, name: &str| {
         let mut body = json!({ "stateMachineArn": machine, "nextToken": token });
@@ -654,6 +677,33 @@ async fn a_poll_ends_without_a_task() {
     // From here on time passes by itself whenever there is nothing to do.
     tokio::time::pause();
     assert_eq!(house.poll(&activity).await, json!({}));
+}
+
+#[tokio::test]
+async fn workers_that_wait_are_bounded() {
+    let house = Arc::new(House::new());
+    let activity = house.activity("a");
+    let workers: Vec<_> = (0..1000)
+        .map(|_| {
+            let (house, activity) = (house.clone(), activity.clone());
+            tokio::spawn(async move { house.poll(&activity).await })
+        })
+        .collect();
+    // Each has been polled by then: a turn of the runtime takes a few dozen of them.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    let body = json!({ "activityArn": activity });
+    let get = Operation::GetActivityTask;
+    house.refused(get, body, "ActivityWorkerLimitExceeded", "The maximum number of workers").await;
+    for worker in &workers[1..] {
+        worker.abort();
+    }
+    let machine = house.machine("m", task(&activity), false).await;
+    house.start(&machine, "e", json!(1)).await;
+    let mut workers = workers.into_iter();
+    let taken = workers.next().expect("the first one").await.expect("it is answered");
+    assert_eq!(taken["input"], "1", "who waits longest is the first to be served");
 }
 
 #[tokio::test]
