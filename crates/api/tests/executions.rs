@@ -505,11 +505,8 @@ async fn executions_are_listed_page_by_page() {
         body["nextToken"] = token.clone();
     }
     assert_eq!((found.len(), pages), (5, 3));
-    // Two starts that the engine takes at once have one time.
-    assert!(found.is_sorted_by_key(|one| -one["startDate"].as_f64().expect("a time") as i64));
-    let mut names: Vec<&str> = found.iter().map(|one| text(one, "name")).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["e0", "e1", "e2", "e3", "e4"]);
+    let names: Vec<&str> = found.iter().map(|one| text(one, "name")).collect();
+    assert_eq!(names, ["e4", "e3", "e2", "e1", "e0"]);
     let token = text(&body, "nextToken").to_owned();
     let check = async |changed: Value, name: &str| {
         let mut body = json!({ "stateMachineArn": machine, "nextToken": token });
@@ -519,7 +516,8 @@ async fn executions_are_listed_page_by_page() {
         house.refused(list, body, name, "").await;
     };
     check(json!({ "nextToken": format!("{token}x") }), "InvalidToken").await;
-    check(json!({ "nextToken": token.replace(&token[..1], "_") }), "InvalidToken").await;
+    let other = if token.starts_with('A') { "B" } else { "A" };
+    check(json!({ "nextToken": format!("{other}{}", &token[1..]) }), "InvalidToken").await;
     check(json!({ "statusFilter": "RUNNING" }), "InvalidToken").await;
     check(json!({ "statusFilter": "PENDING_REDRIVE" }), "ValidationException").await;
     check(json!({ "mapRunArn": "x" }), "ValidationException").await;
