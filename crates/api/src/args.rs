@@ -20,6 +20,10 @@ impl<'r> Args<'r> {
         self.body.get(name).filter(|value| !value.is_null())
     }
 
+    pub(crate) fn body(&self) -> &'r Value {
+        self.body
+    }
+
     pub(crate) fn text(&self, name: &str) -> Option<&'r str> {
         self.value(name)?.as_str()
     }

@@ -129,6 +129,12 @@ impl fmt::Display for Arn<'_> {
     }
 }
 
+/// What the service says of an ARN that names a thing of another kind.
+pub(crate) fn wrong_kind(arn: &str) -> String {
+    let kind = arn.split(':').nth(5).unwrap_or_default();
+    format!("Invalid Arn: 'Resource type not valid in this context: {kind}'")
+}
+
 /// What the service refuses in the name of a machine, an activity or an execution, beside the length that
 /// the model bounds.
 pub(crate) fn name_problem(name: &str) -> Option<&'static str> {

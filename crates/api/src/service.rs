@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::activities::Activities;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
-use crate::operations;
+use crate::operations::{self, Redrives};
 use crate::protocol::{Common, Error, Operation, check};
 use crate::removal;
 use crate::runner::Runner;
@@ -55,10 +55,15 @@ pub struct Service {
     pub(crate) reader: Reader,
     pub(crate) catalog: Catalog,
     pub(crate) activities: Arc<Activities>,
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) redrives: Arc<Redrives>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
 }
+
+/// An answer of the engine that will come, unless the engine stops.
+pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_runtime::Result<T>>;
 
 /// Revisions that are held ready; beyond that all are found again in the engine.
 const PREPARED_MAX: usize = 4096;
@@ -78,6 +83,8 @@ impl Service {
             reader,
             catalog,
             activities,
+            runner: runner.clone(),
+            redrives: Arc::default(),
             clock,
             place,
             prepared: Mutex::default(),
@@ -118,11 +125,19 @@ impl Service {
         &self,
         message: impl FnOnce(Reply<T>) -> Message,
     ) -> everstep_runtime::Result<T> {
+        self.request(message).await.unwrap_or(Err(everstep_runtime::Error::Stopped))
+    }
+
+    /// Asks the engine. Whoever waits long for the answer need not hold the service meanwhile.
+    pub(crate) fn request<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(Reply<T>) -> Message,
+    ) -> Pending<T> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.engine.send(message(Box::new(move |answer| {
             let _ = sender.send(answer);
         })));
-        receiver.await.unwrap_or(Err(everstep_runtime::Error::Stopped))
+        receiver
     }
 
     pub(crate) fn machine(&self, arn: &str) -> Result<Option<Entry<Machine>>, Failed> {

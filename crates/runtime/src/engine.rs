@@ -228,12 +228,12 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let now_ms = self.clock.now_ms();
             let mut taken = 0;
             while let Some(envelope) = next.take() {
                 match envelope {
                     Envelope::Stop => return self.refuse_the_rest(),
-                    Envelope::Message(message) => self.handle(message, now_ms),
+                    // A message may have come after the one before it was answered: it has its own time.
+                    Envelope::Message(message) => self.handle(message, self.clock.now_ms()),
                 }
                 taken += 1;
                 if taken < TAKEN_AT_A_TIME {

@@ -5,55 +5,73 @@ use everstep_runtime::{ExecutionId, Standing, Summary};
 use serde_json::{Value, json};
 
 use super::Answer;
+use super::redrive_execution::obstacle;
+use super::start_execution::{TRACE, label};
 use super::target::{ALIAS, VERSION, invalid_arn};
 use crate::args::Args;
-use crate::arn::{Arn, Kind};
+use crate::arn::{Arn, Kind, wrong_kind};
 use crate::protocol::{Error, Name, timestamp};
 use crate::service::{Service, engine_error};
 
 pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = find(service, args, args.required("executionArn"))?;
-    let id = ExecutionId::of(&summary.arn);
-    let steps = service.reader.first_and_last(id).map_err(engine_error)?;
-    let mut answer = described(service, &summary)?;
-    let data = args.text("includedData") != Some("METADATA_ONLY");
+    description(service, &summary, args.text("includedData") != Some("METADATA_ONLY"))
+}
+
+/// All that is told of one execution; `data` is its input, output and failure.
+pub(crate) fn description(service: &Service, summary: &Summary, data: bool) -> Answer {
+    let steps = service.reader.first_and_last(summary).map_err(engine_error)?;
+    let mut answer = described(service, summary)?;
     for event in steps.iter().flat_map(|(first, last)| first.iter().chain(last)) {
-        match event {
-            Event::ExecutionStarted { input, .. } => {
-                if data {
-                    answer["input"] = input.text().into();
-                }
-                answer["inputDetails"] = json!({ "included": data });
-            }
-            Event::ExecutionSucceeded { output, .. } if summary.standing == Standing::Succeeded => {
-                if data {
-                    answer["output"] = output.text().into();
-                }
-                answer["outputDetails"] = json!({ "included": data });
-            }
-            Event::ExecutionFailed { failure, .. } | Event::ExecutionAborted { failure, .. }
-                if summary.standing != Standing::Running && data =>
-            {
-                for (member, value) in [("error", &failure.error), ("cause", &failure.cause)] {
-                    if let Some(value) = value {
-                        answer[member] = value.to_string().into();
-                    }
-                }
-            }
-            _ => {}
+        add(&mut answer, summary.standing, event, data);
+    }
+    if let Some(header) = label(summary, TRACE) {
+        answer["traceHeader"] = header.into();
+    }
+    match obstacle(service, summary)? {
+        None => answer["redriveStatus"] = "REDRIVABLE".into(),
+        Some(reason) => {
+            answer["redriveStatus"] = "NOT_REDRIVABLE".into();
+            answer["redriveStatusReason"] = reason.into();
         }
     }
     Ok(answer)
 }
 
-/// The execution that an ARN names.
+/// What an event of the first or the last step tells. An execution that timed out shows no error.
+fn add(answer: &mut Value, standing: Standing, event: &Event, data: bool) {
+    match (event, standing) {
+        (Event::ExecutionStarted { input, .. }, _) => {
+            answer["inputDetails"] = json!({ "included": data });
+            if data {
+                answer["input"] = input.text().into();
+            }
+        }
+        (Event::ExecutionSucceeded { output, .. }, Standing::Succeeded) => {
+            answer["outputDetails"] = json!({ "included": data });
+            if data {
+                answer["output"] = output.text().into();
+            }
+        }
+        (Event::ExecutionFailed { failure, .. }, Standing::Failed)
+        | (Event::ExecutionAborted { failure, .. }, Standing::Aborted)
+            if data =>
+        {
+            for (member, value) in [("error", &failure.error), ("cause", &failure.cause)] {
+                if let Some(value) = value {
+                    answer[member] = value.to_string().into();
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The execution that an ARN names. Nothing is kept of EXPRESS executions.
 pub(super) fn find(service: &Service, args: Args<'_>, arn: &str) -> Result<Summary, Error> {
     let parsed = Arn::parse(arn).map_err(|wrong| invalid_arn(args, wrong.0))?;
     let Kind::Execution { .. } = parsed.kind else {
-        return Err(invalid_arn(
-            args,
-            format!("Invalid Arn: 'Resource type not valid in this context: {arn}'"),
-        ));
+        return Err(invalid_arn(args, wrong_kind(arn)));
     };
     let summary = service.reader.summary(ExecutionId::of(arn)).map_err(engine_error)?;
     summary.ok_or_else(|| missing(args, arn))
@@ -91,9 +109,9 @@ pub(super) fn described(service: &Service, summary: &Summary) -> Answer {
         }
     }
     let arns = [(VERSION, "stateMachineVersionArn"), (ALIAS, "stateMachineAliasArn")];
-    for (label, member) in arns {
-        if let Some((_, arn)) = summary.labels.iter().find(|(name, _)| name == label) {
-            answer[member] = arn.clone().into();
+    for (name, member) in arns {
+        if let Some(arn) = label(summary, name) {
+            answer[member] = arn.into();
         }
     }
     Ok(answer)

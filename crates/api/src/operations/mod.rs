@@ -10,11 +10,14 @@ mod delete_state_machine;
 mod delete_state_machine_alias;
 mod delete_state_machine_version;
 mod describe_activity;
-mod describe_execution;
+pub(crate) mod describe_execution;
 mod describe_state_machine;
 mod describe_state_machine_alias;
 mod describe_state_machine_for_execution;
+mod get_activity_task;
+mod get_execution_history;
 mod list_activities;
+mod list_executions;
 mod list_state_machine_aliases;
 mod list_state_machine_versions;
 mod list_state_machines;
@@ -22,15 +25,24 @@ mod list_tags_for_resource;
 mod page;
 mod publication;
 mod publish_state_machine_version;
-mod start_execution;
+mod redrive_execution;
+mod send_task_failure;
+mod send_task_heartbeat;
+mod send_task_success;
+pub(crate) mod start_execution;
+mod start_sync_execution;
+mod stop_execution;
 mod tag_resource;
 mod tags;
-mod target;
+pub(crate) mod target;
+mod task_token;
+mod test_state;
 mod untag_resource;
 mod update_state_machine;
 mod update_state_machine_alias;
 mod validate_state_machine_definition;
 
+pub(crate) use redrive_execution::Redrives;
 use serde_json::Value;
 
 use crate::args::Args;
@@ -58,7 +70,10 @@ pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
         Operation::DescribeStateMachineForExecution => {
             describe_state_machine_for_execution::run(service, args)
         }
+        Operation::GetActivityTask => get_activity_task::run(service, args).await,
+        Operation::GetExecutionHistory => get_execution_history::run(service, args).await,
         Operation::ListActivities => list_activities::run(service, args),
+        Operation::ListExecutions => list_executions::run(service, args).await,
         Operation::ListStateMachineAliases => list_state_machine_aliases::run(service, args),
         Operation::ListStateMachineVersions => list_state_machine_versions::run(service, args),
         Operation::ListStateMachines => list_state_machines::run(service, args).await,
@@ -66,8 +81,15 @@ pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
         Operation::PublishStateMachineVersion => {
             publish_state_machine_version::run(service, args).await
         }
+        Operation::RedriveExecution => redrive_execution::run(service, args).await,
+        Operation::SendTaskFailure => send_task_failure::run(service, args).await,
+        Operation::SendTaskHeartbeat => send_task_heartbeat::run(service, args).await,
+        Operation::SendTaskSuccess => send_task_success::run(service, args).await,
         Operation::StartExecution => start_execution::run(service, args).await,
+        Operation::StartSyncExecution => start_sync_execution::run(service, args).await,
+        Operation::StopExecution => stop_execution::run(service, args).await,
         Operation::TagResource => tag_resource::run(service, args).await,
+        Operation::TestState => test_state::run(service, args).await,
         Operation::UntagResource => untag_resource::run(service, args).await,
         Operation::UpdateStateMachine => update_state_machine::run(service, args).await,
         Operation::UpdateStateMachineAlias => update_state_machine_alias::run(service, args).await,

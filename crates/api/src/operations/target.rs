@@ -5,7 +5,7 @@ use std::sync::Arc;
 use everstep_runtime::{ListId, Prepared};
 
 use crate::args::Args;
-use crate::arn::{Arn, Kind};
+use crate::arn::{Arn, Kind, wrong_kind};
 use crate::catalog::{Alias, Entry, Machine, Route, Settings, Version};
 use crate::protocol::{Error, Name};
 use crate::service::{Service, engine_error};
@@ -85,16 +85,43 @@ pub(crate) fn machine(
     }
 }
 
+/// The ARN of a machine, and a qualifier if it had one.
+fn split<'a>(args: Args<'_>, arn: &'a str) -> Result<(String, Option<&'a str>), Error> {
+    let parsed = Arn::parse(arn).map_err(|wrong| invalid_arn(args, wrong.0))?;
+    match parsed.kind {
+        Kind::StateMachine { name, label: None, qualifier } => {
+            Ok((format!("{}:stateMachine:{name}", parsed.place), qualifier))
+        }
+        // The words are a guess, the reason is the model's.
+        Kind::StateMachine { .. } if args.operation.declares(Name::ValidationException) => {
+            Err(args
+                .error(Name::ValidationException, format!("'{arn}' refers to a Map state"))
+                .with("reason", "API_DOES_NOT_SUPPORT_LABELED_ARNS"))
+        }
+        _ => Err(invalid_arn(args, wrong_kind(arn))),
+    }
+}
+
+/// The machine of an ARN, if what the ARN names is there: the machine, its version or its alias.
+pub(crate) fn named(service: &Service, args: Args<'_>, arn: &str) -> Result<Machine, Error> {
+    let (machine_arn, qualifier) = split(args, arn)?;
+    let machine = service.machine(&machine_arn)?.ok_or_else(|| missing(args, arn))?.value;
+    match qualifier {
+        None => {}
+        Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            version(service, args, &machine_arn, number, arn)?;
+        }
+        Some(name) => {
+            let alias = service.catalog.find::<Alias>(&Alias::key(&machine_arn, name))?;
+            alias.ok_or_else(|| missing(args, arn))?;
+        }
+    }
+    Ok(machine)
+}
+
 /// What `stateMachineArn` leads to, be it qualified or not.
 pub(crate) async fn find(service: &Service, args: Args<'_>, arn: &str) -> Result<Target, Error> {
-    let parsed = Arn::parse(arn).map_err(|wrong| invalid_arn(args, wrong.0))?;
-    let Kind::StateMachine { name, label: None, qualifier } = parsed.kind else {
-        return Err(invalid_arn(
-            args,
-            format!("Invalid Arn: 'Resource type not valid in this context: {arn}'"),
-        ));
-    };
-    let machine_arn = format!("{}:stateMachine:{name}", parsed.place);
+    let (machine_arn, qualifier) = split(args, arn)?;
     let machine = service.machine(&machine_arn)?.ok_or_else(|| missing(args, arn))?.value;
     if machine.deleting {
         return Err(deleting(args, arn));
