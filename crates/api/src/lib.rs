@@ -1,8 +1,28 @@
-//! The AWS Step Functions API, as far as it needs neither an engine nor a network: what may be said
-//! and how it is answered (`protocol`), and who may say it (`access`).
+//! The AWS Step Functions API: what may be said and how it is answered (`protocol`), who may say it
+//! (`access`), what each operation does, and the HTTP server that carries it.
 //!
-//! Both are functions over values. Which HTTP server carries the bytes, and what an operation does,
-//! is not known here.
+//! `protocol` and `access` are functions over values and know of neither an engine nor a network. How tasks
+//! that are not activities or executions are run is not known here.
 
 pub mod access;
+mod activities;
+mod args;
+mod arn;
+mod callback;
+mod catalog;
+pub mod definition;
+mod nested;
+mod operations;
+mod page;
 pub mod protocol;
+mod removal;
+mod runner;
+mod sdk;
+mod server;
+mod service;
+pub mod test_state;
+mod unsupported;
+
+pub use server::{Bounds, Listening, Tls, TlsError, serve};
+pub use service::{Building, Place, Service};
+pub use unsupported::Unsupported;

@@ -7,6 +7,7 @@ mod explain;
 mod output;
 mod render;
 mod run;
+mod serve;
 
 use std::process::ExitCode;
 

@@ -148,8 +148,9 @@ impl Decider<'_> {
                     self.emit(Event::TaskStarted { attempt, at_ms: self.now_ms, worker });
                 }
             }
+            // Said again by a runner that was asked again after a crash.
             Input::TaskSubmitted { attempt, output } => {
-                if self.execution.awaits_task(attempt) {
+                if self.execution.task(attempt).is_some_and(|task| !task.submitted) {
                     self.emit(Event::TaskSubmitted { attempt, at_ms: self.now_ms, output });
                 }
             }

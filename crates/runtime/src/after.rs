@@ -6,8 +6,7 @@ use everstep_history::Attempt;
 
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::message::Message;
-use crate::task::{Cancelled, Task};
+use crate::task::{Cancelled, Receipt, Task};
 use crate::world::World;
 
 pub(crate) enum After {
@@ -37,8 +36,9 @@ impl After {
         match self {
             Self::Dispatch(task) => world.runner.dispatch(*task),
             Self::Cancel { id, arn, attempts, sequence } => {
-                cancel(world, id, &arn, &attempts);
-                world.postbox.post(id, Message::Delivered { id, sequence });
+                let postbox = world.postbox.clone();
+                let receipt = Arc::new(Receipt { execution: id, sequence, postbox });
+                cancel(world, &arn, &attempts, &receipt);
             }
             Self::Answer(answer) => answer(Ok(())),
         }
@@ -51,9 +51,13 @@ impl After {
     }
 }
 
-fn cancel(world: &World, execution: ExecutionId, arn: &Arc<str>, attempts: &[Attempt]) {
+fn cancel(world: &World, arn: &Arc<str>, attempts: &[Attempt], receipt: &Arc<Receipt>) {
     for attempt in attempts {
-        let (execution_arn, attempt) = (arn.clone(), *attempt);
-        world.runner.cancel(Cancelled { execution, execution_arn, attempt });
+        world.runner.cancel(Cancelled {
+            execution: receipt.execution,
+            execution_arn: arn.clone(),
+            attempt: *attempt,
+            _receipt: receipt.clone(),
+        });
     }
 }

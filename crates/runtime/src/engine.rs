@@ -100,6 +100,16 @@ impl Engine {
         Ok(prepared)
     }
 
+    /// As [`Engine::prepare`], for async callers: `done` is called when the revision is durable. Waits
+    /// only if too much is on its way to the store.
+    pub fn prepare_with(
+        &self,
+        revision: Revision,
+        done: Box<dyn FnOnce(Result<()>) + Send>,
+    ) -> Result<Arc<Prepared>> {
+        self.world.prepare(revision, Box::new(move |outcome| done(outcome.map_err(Error::from))))
+    }
+
     /// Sends a request; its reply is called when it is answered. Refused with [`Error::Busy`] if too many
     /// wait already. Never waits.
     pub fn send(&self, message: Message) {
@@ -218,12 +228,12 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let now_ms = self.clock.now_ms();
             let mut taken = 0;
             while let Some(envelope) = next.take() {
                 match envelope {
                     Envelope::Stop => return self.refuse_the_rest(),
-                    Envelope::Message(message) => self.handle(message, now_ms),
+                    // A message may have come after the one before it was answered: it has its own time.
+                    Envelope::Message(message) => self.handle(message, self.clock.now_ms()),
                 }
                 taken += 1;
                 if taken < TAKEN_AT_A_TIME {

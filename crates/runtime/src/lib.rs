@@ -33,6 +33,6 @@ pub use revision::{Prepared, Revision, RevisionId};
 pub use settings::Settings;
 pub use shard::Shard;
 pub use summary::{Standing, Summary};
-pub use task::{Cancelled, Job, Report, Task, TaskRunner};
+pub use task::{Cancelled, Job, Report, Task, TaskRunner, request_id};
 pub use visibility::{Bookmark, Page};
 pub use world::{Parts, World};

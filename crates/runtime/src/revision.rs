@@ -86,8 +86,13 @@ impl Revision {
             if self.express { WorkflowType::Express } else { WorkflowType::Standard };
         let source = Source::new("definition", self.definition.as_str());
         let parsed = parse(&source, &Options { workflow_type, lone_state: false });
+        let mut machine = parsed.into_accepted_machine()?;
+        if self.express {
+            let wanted = machine.timeout_seconds.unwrap_or(EXPRESS_SECONDS_MAX);
+            machine.timeout_seconds = Some(wanted.min(EXPRESS_SECONDS_MAX));
+        }
         Some(Program {
-            machine: Arc::new(parsed.into_accepted_machine()?),
+            machine: Arc::new(machine),
             dialect: if self.aws { Dialect::Aws } else { Dialect::Spec },
             limits: Limits {
                 payload_bytes: usize::try_from(self.payload_bytes).unwrap_or(usize::MAX),
@@ -97,6 +102,9 @@ impl Revision {
         })
     }
 }
+
+/// No EXPRESS workflow runs longer, whatever its definition says.
+const EXPRESS_SECONDS_MAX: u64 = 300;
 
 /// A revision, ready to run.
 #[derive(Debug)]

@@ -17,8 +17,9 @@ pub trait TaskRunner: Send + Sync {
     /// first result that is recorded counts and no other.
     fn dispatch(&self, task: Task);
 
-    /// Nobody waits for the attempt any more. Called once that is durable, and again after a crash until
-    /// it has returned once. The attempt may be unknown here, or long over.
+    /// Nobody waits for the attempt any more. Called once that is durable, and again after a crash that
+    /// came before `cancelled` was dropped: who needs time to see to it keeps that until it is done. The
+    /// attempt may be unknown here, or long over.
     fn cancel(&self, cancelled: Cancelled);
 
     /// Whether an activity that a definition names does not exist. Called before an execution that may
@@ -56,11 +57,33 @@ pub enum Job {
 }
 
 /// An attempt that nobody waits for any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Cancelled {
     pub execution: ExecutionId,
     pub execution_arn: Arc<str>,
     pub attempt: Attempt,
+    /// Shared by all that one step has cancelled.
+    pub(crate) _receipt: Arc<Receipt>,
+}
+
+/// Says that a step's cancellations have been seen to, when the last of them is dropped.
+pub(crate) struct Receipt {
+    pub(crate) execution: ExecutionId,
+    pub(crate) sequence: u32,
+    pub(crate) postbox: Arc<dyn Postbox>,
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        let (id, sequence) = (self.execution, self.sequence);
+        self.postbox.post(id, Message::Delivered { id, sequence });
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receipt({:?}, {})", self.execution, self.sequence)
+    }
 }
 
 /// What is said of an attempt.
@@ -91,6 +114,27 @@ pub enum Report {
 }
 
 impl Task {
+    /// A task that no execution has asked for: what is said of it goes to `postbox`.
+    #[must_use]
+    pub fn alone(execution_arn: &str, state: &str, job: Job, postbox: Arc<dyn Postbox>) -> Self {
+        Self {
+            execution: ExecutionId::of(execution_arn),
+            execution_arn: execution_arn.into(),
+            attempt: Attempt { frame: FrameId::ROOT, number: 0 },
+            state: state.into(),
+            job,
+            again: false,
+            postbox,
+        }
+    }
+
+    /// The same task, with another ear for what is said of it: it is given the one that listens now.
+    #[must_use]
+    pub fn heard_by(mut self, ear: impl FnOnce(Arc<dyn Postbox>) -> Arc<dyn Postbox>) -> Self {
+        self.postbox = ear(self.postbox);
+        self
+    }
+
     /// What names the attempt for ever.
     #[must_use]
     pub fn token(&self) -> String {
@@ -100,7 +144,7 @@ impl Task {
     /// A UUID that names the attempt for ever.
     #[must_use]
     pub fn request_id(&self) -> String {
-        uuid(digest(self.token().as_bytes()))
+        request_id(&self.token())
     }
 
     pub fn report(&self, report: Report) {
@@ -127,6 +171,12 @@ impl fmt::Debug for Task {
             .field("again", &self.again)
             .finish_non_exhaustive()
     }
+}
+
+/// The request id of an attempt, by its token.
+#[must_use]
+pub fn request_id(token: &str) -> String {
+    uuid(digest(token.as_bytes()))
 }
 
 /// Version 8: the bits are the user's own.

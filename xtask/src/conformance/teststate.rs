@@ -3,14 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use everstep_interpreter::test_state::{
-    Code, Configuration, FieldValidation, Level, Mock, MockError, Request, RequestError, Tested,
-    test_state,
-};
+use everstep_interpreter::test_state::{Code, Request, RequestError, Tested, test_state};
 use everstep_interpreter::{Dialect, Identity, Payload};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use super::placeholders::Placeholders;
@@ -21,10 +18,7 @@ use super::values::{Difference, Matcher};
 const TAKEN: [&str; 3] = ["afterItemsPath", "afterItemSelector", "afterItemBatcher"];
 
 pub(super) fn check(case: &Value) -> Outcome {
-    let mut request = match request(case) {
-        Ok(request) => request,
-        Err(problem) => return Outcome::Failed(problem),
-    };
+    let mut request = request(case);
     let mut tested = test_state(&request);
     if let Ok(Tested::Calls(_)) = &tested {
         // The function was really called: what it returned is in the recording.
@@ -105,51 +99,30 @@ fn returned(case: &Value) -> Option<Payload> {
     }
 }
 
-fn request(case: &Value) -> Result<Request, String> {
+/// The recorded call, as the API reads it.
+fn request(case: &Value) -> Request {
     let parameters = &case["request"];
-    let text = |name: &str| parameters.get(name).map(written);
-    Ok(Request {
-        state_name: parameters["stateName"].as_str().map(str::to_owned),
-        input: Some(&case["input"]).filter(|input| !input.is_null()).map(written),
-        variables: text("variables"),
-        context: text("context"),
-        mock: case.get("mock").map(mock).transpose()?,
-        configuration: configuration(&parameters["stateConfiguration"]),
-        level: case["inspectionLevel"]
-            .as_str()
-            .map_or(Some(Level::default()), Level::find)
-            .ok_or("no such inspectionLevel")?,
-        reveal_secrets: parameters["revealSecrets"] == true,
+    let mut body = json!({
+        "definition": written(&case["definition"]),
+        "stateName": parameters["stateName"],
+        "mock": case["mock"],
+        "stateConfiguration": parameters["stateConfiguration"],
+        "inspectionLevel": case["inspectionLevel"],
+        "revealSecrets": parameters["revealSecrets"],
+    });
+    let texts = [
+        ("input", &case["input"]),
+        ("variables", &parameters["variables"]),
+        ("context", &parameters["context"]),
+    ];
+    for (name, value) in texts.into_iter().filter(|(_, value)| !value.is_null()) {
+        body[name] = written(value).into();
+    }
+    Request {
         dialect: Dialect::Aws,
         now_ms: 1_700_000_000_000,
         seed: 1,
-        ..Request::new(written(&case["definition"]), identity(case["hasRoleArn"] == true))
-    })
-}
-
-fn mock(recorded: &Value) -> Result<Mock, String> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let mode = match recorded["fieldValidationMode"].as_str() {
-        Some(name) => FieldValidation::find(name).ok_or("no such fieldValidationMode")?,
-        None => FieldValidation::default(),
-    };
-    let error =
-        |error: &Value| MockError { error: text(&error["error"]), cause: text(&error["cause"]) };
-    Ok(Mock {
-        result: text(&recorded["result"]),
-        error_output: recorded.get("errorOutput").map(error),
-        field_validation: mode,
-    })
-}
-
-fn configuration(recorded: &Value) -> Configuration {
-    let number = |name: &str| recorded[name].as_u64().and_then(|count| u32::try_from(count).ok());
-    let text = |name: &str| recorded[name].as_str().map(str::to_owned);
-    Configuration {
-        retrier_retry_count: number("retrierRetryCount").unwrap_or(0),
-        error_caused_by_state: text("errorCausedByState"),
-        map_iteration_failure_count: number("mapIterationFailureCount"),
-        map_item_reader_data: text("mapItemReaderData"),
+        ..everstep_api::test_state::request(&body, identity(case["hasRoleArn"] == true))
     }
 }
 
@@ -201,8 +174,6 @@ impl Formatter for Spaced {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn case(expected: Value) -> Value {

@@ -1,82 +1,176 @@
-//! Definitions that were refused, and what was said about them.
+//! Requests that were refused, definitions that were judged, and what was said about them: sent to a service
+//! of our own, as a client sends them.
 
-use everstep_asl::{Diagnostic, Options, Parsed, Source, WorkflowType, parse, references};
+use std::sync::Arc;
+
+use everstep_api::protocol::{Error, Operation, conforms};
+use everstep_api::{Building, Place, Service};
+use everstep_runtime::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
+use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 
 use super::Outcome;
 
+/// The account of the recordings.
+const ACCOUNT: &str = "111111111111";
+const ROLE: &str = "arn:aws:iam::111111111111:role/r";
+
 pub(super) fn check(case: &Value) -> Outcome {
-    let text = case["definitionText"].as_str().map(str::to_owned);
-    let text = text.unwrap_or_else(|| case["definition"].to_string());
-    let options = Options {
-        workflow_type: match case["type"].as_str() {
-            Some("EXPRESS") => WorkflowType::Express,
-            _ => WorkflowType::Standard,
-        },
-        ..Options::default()
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let Ok(runtime) = runtime else {
+        return Outcome::Failed("no runtime can be made".to_owned());
     };
-    let parsed = parse(&Source::new("definition.json", text), &options);
-    match case["api"].as_str() {
-        Some("ValidateStateMachineDefinition") => compare(&case["expected"], &answer(&parsed)),
-        Some("DescribeStateMachine") => describe(case, &parsed),
-        _ => create(case, &parsed),
-    }
-}
-
-/// The answer of `ValidateStateMachineDefinition`.
-fn answer(parsed: &Parsed) -> Value {
-    let diagnostics: Vec<Value> = forms(parsed).collect();
-    let result = if diagnostics.is_empty() { "OK" } else { "FAIL" };
-    json!({ "result": result, "diagnostics": diagnostics, "truncated": false })
-}
-
-fn forms(parsed: &Parsed) -> impl Iterator<Item = Value> {
-    parsed.diagnostics.iter().filter_map(|diagnostic: &Diagnostic| {
-        let form = diagnostic.service.as_ref()?;
-        let mut value =
-            json!({ "code": form.code.name(), "message": form.message, "severity": "ERROR" });
-        if let Some(location) = &form.location {
-            value["location"] = json!(location);
+    runtime.block_on(async {
+        let service = match service() {
+            Ok(service) => service,
+            Err(error) => return Outcome::Failed(error.to_string()),
+        };
+        let outcome = run(&service, case).await;
+        service.shut_down();
+        match outcome {
+            Ok(()) => Outcome::Passed,
+            Err(difference) => Outcome::Failed(difference),
         }
-        Some(value)
     })
 }
 
-fn describe(case: &Value, parsed: &Parsed) -> Outcome {
-    match parsed.machine() {
-        Some(machine) => {
-            compare(&case["expected"]["variableReferences"], &json!(references(machine)))
+/// No case starts an execution.
+struct Nobody;
+
+impl TaskRunner for Nobody {
+    fn dispatch(&self, _task: Task) {}
+
+    fn cancel(&self, _cancelled: Cancelled) {}
+}
+
+fn service() -> everstep_runtime::Result<Arc<Service>> {
+    Service::open(Building {
+        store: Arc::new(MemoryStore::new(1)),
+        functions: Arc::new(Nobody),
+        observer: Arc::new(Silent),
+        clock: Arc::new(SystemClock),
+        settings: Settings { workers: 1, ..Settings::default() },
+        place: Place { account: ACCOUNT.to_owned(), ..Place::default() },
+    })
+}
+
+async fn run(service: &Service, case: &Value) -> Result<(), String> {
+    let operation = case["api"].as_str().and_then(Operation::find);
+    let operation = operation.unwrap_or(Operation::CreateStateMachine);
+    let request = request(case, operation);
+    match operation {
+        Operation::DescribeStateMachine => describe(service, case, request).await,
+        Operation::ValidateStateMachineDefinition => {
+            let answer = call(service, operation, &request).await.map_err(|e| e.to_string())?;
+            compare(&case["expected"], &answer)
         }
-        None => Outcome::Failed(format!("refused: {}", answer(parsed))),
+        _ => refused(service, case, operation, request).await,
     }
 }
 
-/// The message of `InvalidDefinition`; errors about the rest of the request leave the definition good.
-fn create(case: &Value, parsed: &Parsed) -> Outcome {
+/// The recorded request, and what a recording leaves out of it.
+fn request(case: &Value, operation: Operation) -> Value {
+    let text = case["definitionText"].as_str().map(str::to_owned);
+    let mut request = json!({
+        "definition": text.unwrap_or_else(|| case["definition"].to_string()),
+    });
+    if operation != Operation::UpdateStateMachine {
+        request["type"] = case["type"].clone();
+    }
+    if operation != Operation::ValidateStateMachineDefinition {
+        request["roleArn"] = ROLE.into();
+    }
+    if matches!(operation, Operation::CreateStateMachine | Operation::DescribeStateMachine) {
+        request["name"] = "recorded".into();
+    }
+    for (name, value) in case["request"].as_object().into_iter().flatten() {
+        request[name] = value.clone();
+    }
+    request
+}
+
+async fn call(service: &Service, operation: Operation, body: &Value) -> Result<Value, Error> {
+    let answer = service.call(operation, body).await?;
+    debug_assert_eq!(conforms(operation, &answer), Ok(()));
+    Ok(answer)
+}
+
+async fn describe(service: &Service, case: &Value, mut request: Value) -> Result<(), String> {
+    request["name"] = "recorded".into();
+    let created = call(service, Operation::CreateStateMachine, &request).await;
+    let created = created.map_err(|error| format!("refused: {error}"))?;
+    let body = json!({ "stateMachineArn": created["stateMachineArn"] });
+    let answer = call(service, Operation::DescribeStateMachine, &body).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    let expected = &case["expected"]["variableReferences"];
+    let found = answer.get("variableReferences").cloned();
+    compare(expected, &found.unwrap_or_else(|| json!({})))
+}
+
+/// A request that must be refused by the recorded name and in the recorded words.
+async fn refused(
+    service: &Service,
+    case: &Value,
+    operation: Operation,
+    request: Value,
+) -> Result<(), String> {
     let error = &case["expected_error"];
     let code = error["Error"]["Code"].as_str().or(error["exception_typename"].as_str());
-    if code != Some("InvalidDefinition") {
-        return match parsed.machine() {
-            Some(_) => Outcome::Passed,
-            None => Outcome::Failed(format!("refused: {}", answer(parsed))),
-        };
+    let code = code.unwrap_or_default();
+    let name = machine(&request).to_owned();
+    if operation == Operation::UpdateStateMachine || code == "StateMachineAlreadyExists" {
+        prepare(service, &name).await.map_err(|error| format!("the machine: {error}"))?;
     }
     let message = error["Error"]["Message"].as_str().or(error["exception_value"].as_str());
-    let prefix = "Invalid State Machine Definition: ";
-    let expected =
-        message.and_then(|message| Some(&message[message.find(prefix)?..])).unwrap_or_default();
-    let parts: Vec<String> = forms(parsed)
-        .map(|form| {
-            let text = |name: &str| form[name].as_str().unwrap_or("null").to_owned();
-            format!("{}: {} at {}", text("code"), text("message"), text("location"))
-        })
-        .collect();
-    compare(&json!(expected), &json!(format!("{prefix}'{}'", parts.join(", "))))
+    // A client wraps the message: `An error occurred (X) when calling the Y operation: ...`.
+    let message = message.unwrap_or_default();
+    let message = message.split_once(" operation: ").map_or(message, |(_, message)| message);
+    let message = placed(case, message, &name);
+    match call(service, operation, &request).await {
+        Ok(answer) => Err(format!("expected {code}: {message}\nfound    {answer}")),
+        Err(found) => compare(&json!([code, message]), &json!([found.name(), found.message()])),
+    }
 }
 
-fn compare(expected: &Value, found: &Value) -> Outcome {
+/// The name of the machine that a request is about.
+fn machine(request: &Value) -> &str {
+    let arn = request["stateMachineArn"].as_str();
+    let of_arn = arn.and_then(|arn| arn.split(':').nth(6));
+    of_arn.or(request["name"].as_str()).unwrap_or_default()
+}
+
+/// What the recording left out of a message: names are all that cases of this kind lack.
+fn placed(case: &Value, message: &str, name: &str) -> String {
+    let known = case["placeholders"].as_object().into_iter().flatten();
+    let names = known.filter(|(_, meaning)| *meaning == "state machine name");
+    names.fold(message.to_owned(), |message, (placeholder, _)| message.replace(placeholder, name))
+}
+
+/// The machine that the recorded request came upon: another definition, two versions.
+async fn prepare(service: &Service, name: &str) -> Result<(), Error> {
+    let definition = |comment: &str| {
+        let states = json!({ "A": { "Type": "Pass", "End": true } });
+        json!({ "Comment": comment, "StartAt": "A", "States": states }).to_string()
+    };
+    let created = json!({
+        "name": name,
+        "definition": definition("first"),
+        "roleArn": ROLE,
+        "publish": true,
+    });
+    let created = call(service, Operation::CreateStateMachine, &created).await?;
+    let update = json!({
+        "stateMachineArn": created["stateMachineArn"],
+        "definition": definition("second"),
+        "publish": true,
+    });
+    call(service, Operation::UpdateStateMachine, &update).await?;
+    Ok(())
+}
+
+fn compare(expected: &Value, found: &Value) -> Result<(), String> {
     if expected == found {
-        return Outcome::Passed;
+        return Ok(());
     }
-    Outcome::Failed(format!("expected {expected}\nfound    {found}"))
+    Err(format!("expected {expected}\nfound    {found}"))
 }

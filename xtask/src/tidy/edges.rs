@@ -62,22 +62,28 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "everstep-cli",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-runtime",
+            "everstep-store-embedded",
         ],
     ),
     (
         "xtask",
         &[
+            "everstep-api",
             "everstep-asl",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
             "everstep-simulation",
+            "everstep-runtime",
+            "everstep-store",
         ],
     ),
 ];

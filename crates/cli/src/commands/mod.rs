@@ -4,6 +4,7 @@ mod explain;
 mod graph;
 mod rules;
 mod run;
+mod serve;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -23,6 +24,7 @@ Examples:
   everstep validate order.asl.json                 is it right?
   everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
+  everstep serve                                   the AWS Step Functions API, on this machine
   everstep graph order.asl.json -o order.svg       what does it look like?
 
 Exit codes:
@@ -37,6 +39,7 @@ Exit codes of `run` differ a little: `everstep run --help` lists them.
 pub(crate) enum Command {
     Validate(validate::Validate),
     Run(run::Run),
+    Serve(serve::Serve),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -47,6 +50,7 @@ impl Command {
         match self {
             Self::Validate(command) => command.run(),
             Self::Run(command) => command.run(),
+            Self::Serve(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Graph(command) => command.run(),
             Self::Rules(command) => command.run(),

@@ -1,0 +1,123 @@
+//! Definitions as requests bring them: checked by every rule, and refused in the service's words.
+
+use everstep_asl::{
+    Diagnostic, Machine, Options, Parsed, ServiceForm, Source, WorkflowType, parse,
+};
+use serde_json::{Value, json};
+
+/// A definition and all that was found in it.
+#[must_use]
+pub fn checked(definition: &str, express: bool) -> Parsed {
+    let workflow_type = if express { WorkflowType::Express } else { WorkflowType::Standard };
+    // The name says that it is JSON: the service takes nothing else.
+    parse(
+        &Source::new("definition.json", definition),
+        &Options { workflow_type, lone_state: false },
+    )
+}
+
+/// What the service would say about it, in its order.
+pub fn forms(parsed: &Parsed) -> impl Iterator<Item = &ServiceForm> {
+    parsed.diagnostics.iter().filter_map(|diagnostic| diagnostic.service.as_ref())
+}
+
+/// A definition that can become a state machine, or the message of `InvalidDefinition`.
+pub fn accepted(definition: &str, express: bool) -> Result<Machine, String> {
+    let parsed = checked(definition, express);
+    let words: Vec<String> = forms(&parsed).map(in_words).collect();
+    match parsed.into_machine() {
+        Some(machine) if words.is_empty() => Ok(machine),
+        _ => Err(format!("Invalid State Machine Definition: '{}'", words.join(", "))),
+    }
+}
+
+/// `SCHEMA_VALIDATION_FAILED: The field 'RoleArn' is required but was missing at /States/A/Credentials`
+fn in_words(form: &ServiceForm) -> String {
+    let location = form.location.as_deref().unwrap_or("null");
+    format!("{}: {} at {location}", form.code.name(), form.message)
+}
+
+/// The answer of `ValidateStateMachineDefinition`: errors, and with `warnings` our advice as well; at most
+/// `most` of them.
+#[must_use]
+pub fn validated(definition: &str, express: bool, warnings: bool, most: usize) -> Value {
+    let parsed = checked(definition, express);
+    let refused = forms(&parsed).next().is_some();
+    let errors = forms(&parsed)
+        .map(|form| diagnostic("ERROR", form.code.name(), &form.message, form.location.as_deref()));
+    let advice = parsed.diagnostics.iter().filter(|found| warnings && found.service.is_none());
+    let mut found: Vec<Value> = errors.chain(advice.map(advised)).collect();
+    let truncated = found.len() > most;
+    found.truncate(most);
+    let result = if refused { "FAIL" } else { "OK" };
+    json!({ "result": result, "diagnostics": found, "truncated": truncated })
+}
+
+/// Advice is ours: its code is the name of the rule, written as the service writes codes.
+fn advised(found: &Diagnostic) -> Value {
+    let code = found.rule.name().replace('-', "_").to_uppercase();
+    diagnostic("WARNING", &code, &found.message, Some(&found.place.service_location()))
+}
+
+fn diagnostic(severity: &str, code: &str, message: &str, location: Option<&str>) -> Value {
+    let mut value = json!({ "severity": severity, "code": code, "message": message });
+    if let Some(location) = location {
+        value["location"] = location.into();
+    }
+    value
+}
+
+/// `variableReferences` of a machine; nothing if no state reads a variable.
+#[must_use]
+pub fn references(machine: &Machine) -> Option<Value> {
+    Some(everstep_asl::references(machine)).filter(|all| !all.is_empty()).map(|all| json!(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(definition: &Value, warnings: bool, most: usize, expected: &Value) {
+        assert_eq!(&validated(&definition.to_string(), false, warnings, most), expected);
+    }
+
+    #[test]
+    fn validations() {
+        let good = json!({ "StartAt": "A", "States": { "A": { "Type": "Pass", "End": true } } });
+        check(&good, true, 100, &json!({ "result": "OK", "diagnostics": [], "truncated": false }));
+        let advice = json!({
+            "severity": "WARNING",
+            "code": "FAIL_WITHOUT_ERROR",
+            "message": validated_message(),
+            "location": "/States/A",
+        });
+        let mute = json!({ "StartAt": "A", "States": { "A": { "Type": "Fail" } } });
+        check(&mute, false, 100, &json!({ "result": "OK", "diagnostics": [], "truncated": false }));
+        let expected = json!({ "result": "OK", "diagnostics": [advice], "truncated": false });
+        check(&mute, true, 100, &expected);
+        let state = json!({ "Type": "Pass" });
+        let bad = json!({ "StartAt": "A", "States": { "A": state, "B": state } });
+        let all = validated(&bad.to_string(), false, false, 100);
+        assert_eq!((&all["result"], &all["truncated"]), (&json!("FAIL"), &json!(false)));
+        let found = all["diagnostics"].as_array().expect("a list");
+        assert!(found.len() > 1);
+        let first = json!({ "result": "FAIL", "diagnostics": [found[0]], "truncated": true });
+        check(&bad, false, 1, &first);
+    }
+
+    fn validated_message() -> String {
+        let mute = r#"{ "StartAt": "A", "States": { "A": { "Type": "Fail" } } }"#;
+        checked(mute, false).diagnostics[0].message.clone()
+    }
+
+    #[test]
+    fn references_are_there_or_nothing_is() {
+        let check = |definition: &str, expected: Option<Value>| {
+            let machine = accepted(definition, false).expect("a machine");
+            assert_eq!(references(&machine), expected);
+        };
+        let assign = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","Assign":{"x":1},"Next":"B"},"B":{"Type":"Pass","Parameters":{"y.$":"$x"},"End":true}}}"#;
+        check(assign, Some(json!({ "B": ["x"] })));
+        check(r#"{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}"#, None);
+    }
+}

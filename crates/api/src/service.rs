@@ -1,0 +1,196 @@
+//! The service: what operations work on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use everstep_interpreter::{Dialect, Limits};
+use everstep_runtime::{
+    Clock, Engine, Message, Observer, Parts, Prepared, Reader, Reply, Revision, Settings,
+    TaskRunner,
+};
+use everstep_store::Store;
+use serde_json::Value;
+
+use crate::activities::Activities;
+use crate::args::Args;
+use crate::catalog::{self, Catalog, Entry, Failed, Machine};
+use crate::operations::{self, Redrives};
+use crate::protocol::{Common, Error, Operation, check};
+use crate::removal;
+use crate::runner::Runner;
+
+/// Where things are, and by which rules they run.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub region: String,
+    pub account: String,
+    pub dialect: Dialect,
+    pub limits: Limits,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            region: "us-east-1".to_owned(),
+            account: "123456789012".to_owned(),
+            dialect: Dialect::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a service is made of.
+pub struct Building {
+    pub store: Arc<dyn Store>,
+    /// Runs the tasks that are neither activities nor executions.
+    pub functions: Arc<dyn TaskRunner>,
+    pub observer: Arc<dyn Observer>,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Settings,
+    pub place: Place,
+}
+
+pub struct Service {
+    pub(crate) engine: Engine,
+    pub(crate) reader: Reader,
+    pub(crate) catalog: Catalog,
+    pub(crate) activities: Arc<Activities>,
+    pub(crate) runner: Arc<Runner>,
+    pub(crate) redrives: Arc<Redrives>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) place: Place,
+    prepared: Mutex<HashMap<String, Arc<Prepared>>>,
+}
+
+/// An answer of the engine that will come, unless the engine stops.
+pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_runtime::Result<T>>;
+
+/// Revisions that are held ready; beyond that all are found again in the engine.
+const PREPARED_MAX: usize = 4096;
+
+impl Service {
+    /// Opens the engine on its store. Blocks; must be called within a Tokio runtime.
+    pub fn open(building: Building) -> everstep_runtime::Result<Arc<Self>> {
+        let Building { store, functions, observer, clock, settings, place } = building;
+        let catalog = Catalog::new(store.clone());
+        let activities = Arc::new(Activities::new(catalog.clone()));
+        let runner = Arc::new(Runner::new(activities.clone(), functions));
+        let parts = Parts { store, runner: runner.clone(), observer, settings };
+        let engine = Engine::open(parts, clock.clone())?;
+        let reader = engine.reader();
+        let service = Arc::new(Self {
+            engine,
+            reader,
+            catalog,
+            activities,
+            runner: runner.clone(),
+            redrives: Arc::default(),
+            clock,
+            place,
+            prepared: Mutex::default(),
+        });
+        runner.attach(&service);
+        tokio::spawn(removal::look_after(Arc::downgrade(&service)));
+        Ok(service)
+    }
+
+    /// Does what a request asks for.
+    pub async fn call(&self, operation: Operation, body: &Value) -> Result<Value, Error> {
+        check(operation, body)?;
+        operations::run(self, Args::new(operation, body)).await
+    }
+
+    /// Why nothing can be done any more, if so.
+    #[must_use]
+    pub fn failure(&self) -> Option<everstep_runtime::Error> {
+        self.engine.failure()
+    }
+
+    /// Stops, and waits until all that was accepted is durable. Blocks.
+    pub fn shut_down(&self) {
+        self.engine.shut_down();
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// `arn:aws:states:us-east-1:123456789012:` and the rest.
+    pub(crate) fn arn(&self, rest: &str) -> String {
+        format!("arn:aws:states:{}:{}:{rest}", self.place.region, self.place.account)
+    }
+
+    /// Asks the engine, and waits for its answer.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(Reply<T>) -> Message,
+    ) -> everstep_runtime::Result<T> {
+        self.request(message).await.unwrap_or(Err(everstep_runtime::Error::Stopped))
+    }
+
+    /// Asks the engine. Whoever waits long for the answer need not hold the service meanwhile.
+    pub(crate) fn request<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(Reply<T>) -> Message,
+    ) -> Pending<T> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.engine.send(message(Box::new(move |answer| {
+            let _ = sender.send(answer);
+        })));
+        receiver
+    }
+
+    pub(crate) fn machine(&self, arn: &str) -> Result<Option<Entry<Machine>>, Failed> {
+        self.catalog.find(&Machine::key(arn))
+    }
+
+    /// A machine with these settings, ready to run.
+    pub(crate) async fn prepared(
+        &self,
+        machine: &Machine,
+        settings: &catalog::Settings,
+    ) -> everstep_runtime::Result<Arc<Prepared>> {
+        let key = &settings.revision_id;
+        let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = lock().get(key) {
+            return Ok(found.clone());
+        }
+        let definition = self.catalog.definition(&machine.arn, &settings.definition);
+        let definition =
+            definition.map_err(|failed| everstep_runtime::Error::Damaged(failed.0.into()))?.text;
+        let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
+            .dialect(self.place.dialect);
+        revision.payload_bytes = self.place.limits.payload_bytes as u64;
+        revision.history_events = self.place.limits.history_events;
+        revision.inline_concurrency = self.place.limits.inline_concurrency;
+        let revision = if machine.express { revision.express() } else { revision };
+        let (sender, durable) = tokio::sync::oneshot::channel();
+        let done = Box::new(move |outcome| {
+            let _ = sender.send(outcome);
+        });
+        let prepared = self.engine.prepare_with(revision, done)?;
+        durable.await.unwrap_or(Err(everstep_runtime::Error::Stopped))?;
+        let mut known = lock();
+        if known.len() >= PREPARED_MAX {
+            known.clear();
+        }
+        known.insert(key.clone(), prepared.clone());
+        Ok(prepared)
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        Self::common(Common::InternalFailure, failed.0)
+    }
+}
+
+/// What any operation answers when the engine cannot do it.
+pub(crate) fn engine_error(error: everstep_runtime::Error) -> Error {
+    use everstep_runtime::Error as Engine;
+    match error {
+        Engine::Busy => Error::common(Common::Throttling, "Rate exceeded"),
+        Engine::Stopped => Error::common(Common::ServiceUnavailable, error.to_string()),
+        other => Error::common(Common::InternalFailure, other.to_string()),
+    }
+}

@@ -1,0 +1,12 @@
+//! Machines, their versions and aliases, activities and tags, through the service itself.
+
+mod activities;
+mod aliases;
+mod creation;
+mod deletion;
+mod house;
+mod pages;
+mod tags;
+mod updates;
+mod validation;
+mod versions;

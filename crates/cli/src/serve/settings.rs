@@ -1,0 +1,139 @@
+//! Settings of the server: flags and environment first, then the file, then what is usual.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use everstep_api::access::Keys;
+use everstep_interpreter::Dialect;
+use serde::Deserialize;
+
+/// What somebody has said; the rest is as usual.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Given {
+    pub(crate) listen: Option<String>,
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) dialect: Option<String>,
+    pub(crate) region: Option<String>,
+    pub(crate) account: Option<String>,
+    pub(crate) retention_days: Option<u32>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    #[serde(default)]
+    pub(crate) access_keys: BTreeMap<String, String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) data: PathBuf,
+    pub(crate) dialect: Dialect,
+    pub(crate) region: String,
+    pub(crate) account: String,
+    pub(crate) retention_ms: Option<i64>,
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) keys: Keys,
+}
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Settings {
+    pub(crate) fn resolve(given: Given, file: Option<&Path>) -> Result<Self> {
+        let file = match file {
+            Some(path) => read(path)?,
+            None => Given::default(),
+        };
+        let given = given.or(file);
+        let listen = given.listen.as_deref().unwrap_or("127.0.0.1:8083");
+        let listen = address(listen)?;
+        let keys = Keys::new(given.access_keys).context("access keys")?;
+        if !listen.ip().is_loopback() && keys.is_empty() {
+            bail!(
+                "{listen} is not a loopback address, so callers must sign their requests, and there are no access \
+                 keys\nhint: set EVERSTEP_ACCESS_KEYS=ID:SECRET, or listen on 127.0.0.1"
+            );
+        }
+        let dialect = given.dialect.as_deref().unwrap_or("spec");
+        let Some(dialect) = Dialect::find(dialect) else {
+            bail!("there is no dialect '{dialect}': `spec` or `aws`");
+        };
+        let account = given.account.unwrap_or_else(|| "123456789012".to_owned());
+        if account.len() != 12 || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+            bail!("an account is twelve digits, not '{account}'");
+        }
+        let tls = match (given.tls_cert, given.tls_key) {
+            (Some(certificates), Some(key)) => Some((certificates, key)),
+            (None, None) => None,
+            _ => bail!("TLS needs both a certificate and a key: --tls-cert and --tls-key"),
+        };
+        Ok(Self {
+            listen,
+            data: given.data.map_or_else(usual_data, Ok)?,
+            dialect,
+            region: given.region.unwrap_or_else(|| "us-east-1".to_owned()),
+            account,
+            retention_ms: Some(i64::from(given.retention_days.unwrap_or(90)) * DAY_MS),
+            tls,
+            keys,
+        })
+    }
+}
+
+impl Given {
+    /// `EVERSTEP_ACCESS_KEYS=ID:SECRET,ID:SECRET`
+    pub(crate) fn keys_of_environment() -> Result<BTreeMap<String, String>> {
+        let text = std::env::var("EVERSTEP_ACCESS_KEYS").unwrap_or_default();
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                let (id, secret) = pair.split_once(':').context(
+                    "EVERSTEP_ACCESS_KEYS must be ID:SECRET, several separated by commas",
+                )?;
+                Ok((id.to_owned(), secret.to_owned()))
+            })
+            .collect()
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            listen: self.listen.or(other.listen),
+            data: self.data.or(other.data),
+            dialect: self.dialect.or(other.dialect),
+            region: self.region.or(other.region),
+            account: self.account.or(other.account),
+            retention_days: self.retention_days.or(other.retention_days),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
+            access_keys: if self.access_keys.is_empty() {
+                other.access_keys
+            } else {
+                self.access_keys
+            },
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Given> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))
+}
+
+fn address(text: &str) -> Result<SocketAddr> {
+    let text = if text.contains(':') { text.to_owned() } else { format!("127.0.0.1:{text}") };
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.with_context(|| {
+        format!("'{text}' is no address to listen on: ADDRESS:PORT, such as 127.0.0.1:8083")
+    })
+}
+
+/// `$XDG_STATE_HOME/everstep`, else `~/.local/state/everstep`.
+fn usual_data() -> Result<PathBuf> {
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = state.context("there is no home directory to keep the data in: give --data DIR")?;
+    Ok(state.join("everstep"))
+}
