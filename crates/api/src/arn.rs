@@ -131,7 +131,7 @@ impl fmt::Display for Arn<'_> {
 
 /// What the service says of an ARN that names a thing of another kind.
 pub(crate) fn wrong_kind(arn: &str) -> String {
-    let kind = arn.splitn(7, ':').nth(5).unwrap_or_default();
+    let kind = arn.split(':').nth(5).unwrap_or_default();
     format!("Invalid Arn: 'Resource type not valid in this context: {kind}'")
 }
 
