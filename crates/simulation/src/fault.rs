@@ -75,10 +75,10 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
                 kept.push(event);
             });
         }
-        Some(Fault::AnotherOwner) => {
-            if batch.writes.iter().any(|write| write.space == Space::Journal) {
-                batch.put(Space::Catalog, b"owner".to_vec(), b"another".to_vec());
-            }
+        Some(Fault::AnotherOwner)
+            if batch.writes.iter().any(|write| write.space == Space::Journal) =>
+        {
+            batch.put(Space::Catalog, b"owner".to_vec(), b"another".to_vec());
         }
         _ => {}
     }
