@@ -84,7 +84,9 @@ impl World {
             .witness
             .tried
             .iter()
-            .filter(|(_, tried)| tried.flying == 0 && !tried.held && !tried.cancelled)
+            .filter(|(_, tried)| tried.flying == 0 && !tried.held)
+            // Of what is not stored nobody knows whether it is open.
+            .filter(|((id, _), tried)| !tried.cancelled || !self.evidence.is_express(*id))
             .filter(|((id, attempt), _)| self.is_open(*id, *attempt))
             .map(|((id, attempt), tried)| (*id, *attempt, way(&tried.job)))
             .collect();
@@ -128,6 +130,6 @@ impl World {
             express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
         let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
-        flights.chain(due).chain(next).min().map(|step| step.max(1))
+        flights.chain(due).min().or(next.min()).map(|step| step.max(1))
     }
 }
