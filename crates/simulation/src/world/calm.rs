@@ -6,7 +6,7 @@ use everstep_runtime::ExecutionId;
 use super::{Outcome, World};
 use crate::checkers::{self, Violation};
 use crate::evidence::Ask;
-use crate::tasks::{Way, way};
+use crate::tasks::{Fate, Way, way};
 
 impl World {
     /// Lets the engine finish what it can do now, and looks at the result.
@@ -85,8 +85,11 @@ impl World {
             .tried
             .iter()
             .filter(|(_, tried)| tried.flying == 0 && !tried.held)
-            // Of what is not stored nobody knows whether it is open.
-            .filter(|((id, _), tried)| !tried.cancelled || !self.evidence.is_express(*id))
+            // Of what is not stored nobody knows whether it is open, but by what was said of it.
+            .filter(|((id, _), tried)| {
+                let unsaid = tried.answers.iter().all(|given| given.fate == Fate::Open);
+                !self.evidence.is_express(*id) || (unsaid && !tried.cancelled)
+            })
             .filter(|((id, attempt), _)| self.is_open(*id, *attempt))
             .map(|((id, attempt), tried)| (*id, *attempt, way(&tried.job)))
             .collect();
