@@ -6,7 +6,7 @@ use everstep_runtime::ExecutionId;
 use super::{Outcome, World};
 use crate::checkers::{self, Violation};
 use crate::evidence::Ask;
-use crate::tasks::{Way, way};
+use crate::tasks::{Fate, Way, way};
 
 impl World {
     /// Lets the engine finish what it can do now, and looks at the result.
@@ -84,7 +84,12 @@ impl World {
             .witness
             .tried
             .iter()
-            .filter(|(_, tried)| tried.flying == 0 && !tried.held && !tried.cancelled)
+            .filter(|(_, tried)| tried.flying == 0 && !tried.held)
+            // Of what is not stored nobody knows whether it is open, but by what was said of it.
+            .filter(|((id, _), tried)| {
+                let unsaid = tried.answers.iter().all(|given| given.fate == Fate::Open);
+                !self.evidence.is_express(*id) || (unsaid && !tried.cancelled)
+            })
             .filter(|((id, attempt), _)| self.is_open(*id, *attempt))
             .map(|((id, attempt), tried)| (*id, *attempt, way(&tried.job)))
             .collect();
@@ -128,6 +133,6 @@ impl World {
             express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
         let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
-        flights.chain(due).chain(next).min().map(|step| step.max(1))
+        flights.chain(due).min().or(next.min()).map(|step| step.max(1))
     }
 }
