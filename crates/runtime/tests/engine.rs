@@ -9,7 +9,7 @@ use everstep_runtime::{
     Cancelled, Ended, Engine, Error, ExecutionId, Job, ListId, Message, Parts, Prepared, Revision,
     Settings, Silent, Standing, Start, Started, SystemClock, Task, TaskRunner,
 };
-use everstep_store::{Batch, MemoryStore, Space, Store};
+use everstep_store::{Batch, MemoryStore, Scan, Space, Store};
 use serde_json::{Value, json};
 
 const MACHINE: &str = "arn:aws:states:us-east-1:000000000000:stateMachine:m";
@@ -295,8 +295,11 @@ fn an_execution_that_is_half_removed_keeps_its_name_until_it_is_gone() {
     house.start(&task(), "a", json!(1)).expect("starts");
     house.runner.next().succeed(Payload::new(json!(2)));
     house.end("a");
-    let mut batch = Batch::new(id("a").shard(house.store.shards()));
-    batch.remove(Space::Journal, [id("a").bytes().as_slice(), &1_u32.to_be_bytes()].concat());
+    let shard = id("a").shard(house.store.shards());
+    let last = Scan::between(&[], &[], 1).reversed();
+    let steps = house.store.scan(shard, Space::Journal, last).expect("readable");
+    let mut batch = Batch::new(shard);
+    batch.remove(Space::Journal, steps[0].0.clone());
     house.store.commit(batch, Box::new(|outcome| outcome.expect("the step goes")));
     let house = house.restarted();
     let again = house.start(&task(), "a", json!(1));
