@@ -62,8 +62,13 @@ impl World {
     }
 
     pub(super) fn hand_over(&mut self, mut request: Request) -> Outcome {
-        request.arrived_ms = self.evidence.now_ms;
         let id = self.evidence.subjects[request.subject].id;
+        request.arrived_ms = self.evidence.now_ms;
+        if let Ask::Heartbeat { attempt } = request.ask {
+            // Until it is answered it may have counted or not; the clock may have been set back.
+            let sign = self.evidence.signs.entry((id, attempt)).or_insert(request.arrived_ms);
+            *sign = request.arrived_ms.min(*sign);
+        }
         self.log.line(Some(id), || format!("request {}: {:?}", request.number, request.ask));
         if let Ask::Start { watched: true, .. } = request.ask {
             // The watcher's own number follows.
