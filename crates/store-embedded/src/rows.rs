@@ -5,7 +5,6 @@
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use everstep_store::{Row, Scan, Shard, Space, Write};
 use fjall::config::FilterPolicy;
 use fjall::{
     AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch,
-    PersistMode, Readable, Slice, Snapshot,
+    PersistMode, Readable, Slice,
 };
 
 use crate::Options;
@@ -49,9 +48,6 @@ pub(crate) struct Rows {
     spaces: [Keyspace; Space::ALL.len()],
     meta: Keyspace,
     database: Database,
-    /// Held while a group is put into memory. fjall's background threads can make a number visible that
-    /// is above that of a group which is only half there, and a snapshot taken then would show the half.
-    applying: RwLock<()>,
     /// Changes to one space above which they are to become a file.
     memtable_bytes: u64,
 }
@@ -90,13 +86,7 @@ impl Rows {
         let [a, b, c, d, e, f, g] = Space::ALL.map(space);
         let spaces = [a?, b?, c?, d?, e?, f?, g?];
         let meta = database.keyspace(META, || policy(false))?;
-        Ok(Self {
-            spaces,
-            meta,
-            database,
-            applying: RwLock::default(),
-            memtable_bytes: options.memtable_bytes,
-        })
+        Ok(Self { spaces, meta, database, memtable_bytes: options.memtable_bytes })
     }
 
     /// Opens what was created; fjall would quietly make anew what is not there.
@@ -125,12 +115,6 @@ impl Rows {
         guarded(|| Ok(self.space(space).get(&key)?))
     }
 
-    /// What is there between two groups.
-    fn snapshot(&self) -> Snapshot {
-        let _whole = self.applying.read().unwrap_or_else(PoisonError::into_inner);
-        self.database.snapshot()
-    }
-
     /// Reads from a snapshot: a scan of the live rows could see half of a group.
     pub(crate) fn scan(
         &self,
@@ -140,7 +124,7 @@ impl Rows {
     ) -> Result<Vec<Row>, Fault> {
         let Some(range) = range(shard, scan) else { return Ok(Vec::new()) };
         guarded(|| {
-            let rows = self.snapshot().range(self.space(space), range);
+            let rows = self.database.snapshot().range(self.space(space), range);
             let row = |guard: fjall::Guard| {
                 let (key, value) = guard.into_inner()?;
                 Ok((key[SHARD_BYTES..].to_vec(), value.to_vec()))
@@ -155,8 +139,7 @@ impl Rows {
 
     pub(crate) fn changes(&self, number: u64, capacity: usize) -> Changes<'_> {
         let batch = OwnedWriteBatch::with_capacity(self.database.clone(), capacity + 1);
-        // Synced by itself, so that nobody waits for the disk who only wants to read.
-        let mut batch = batch.durability(None);
+        let mut batch = batch.durability(Some(PersistMode::SyncData));
         batch.insert(&self.meta, COMMIT_KEY, number.to_be_bytes());
         Changes { rows: self, batch, key: Vec::new() }
     }
@@ -244,10 +227,7 @@ impl Changes<'_> {
     pub(crate) fn commit(self) -> Result<(), Fault> {
         guarded(|| {
             self.rows.relieve()?;
-            let applying = self.rows.applying.write().unwrap_or_else(PoisonError::into_inner);
-            self.batch.commit()?;
-            drop(applying);
-            Ok(self.rows.database.persist(PersistMode::SyncData)?)
+            Ok(self.batch.commit()?)
         })
     }
 }
