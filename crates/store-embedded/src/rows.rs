@@ -115,7 +115,8 @@ impl Rows {
         guarded(|| Ok(self.space(space).get(&key)?))
     }
 
-    /// Reads from a snapshot: a scan of the live rows could see half of a group.
+    /// Reads from a snapshot, which is mostly whole: now and then fjall shows a part of a group that it is
+    /// putting into memory, because its background threads made a later number visible.
     pub(crate) fn scan(
         &self,
         shard: Shard,

@@ -54,7 +54,7 @@ pub trait Store: Send + Sync {
     fn get(&self, shard: Shard, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     /// At most `limit` rows in the order of their keys, compared as bytes; [`Scan`] says which. Sees
-    /// every acknowledged batch, and each batch wholly or not at all.
+    /// every acknowledged batch; of one that is on its way it may see a part.
     fn scan(&self, shard: Shard, space: Space, scan: Scan<'_>) -> Result<Vec<Row>>;
 }
 

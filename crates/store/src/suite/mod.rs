@@ -58,7 +58,7 @@ macro_rules! suite {
             a_prefix_is_scanned_whole
             values_of_any_size
             acknowledged_rows_are_read
-            scans_see_whole_batches
+            scans_beside_commits_see_what_was_acknowledged
             rows_are_removed_in_steps_while_others_write
             acknowledged_batches_survive
             random_changes_match_a_model

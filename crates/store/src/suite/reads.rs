@@ -1,6 +1,6 @@
 //! What reads promise: order, bounds, and nothing of anybody else.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use super::{Subject, all, commit, get, keys, put, scan, send};
@@ -151,30 +151,36 @@ pub fn acknowledged_rows_are_read(subject: &mut impl Subject) {
     }
 }
 
-pub fn scans_see_whole_batches(subject: &mut impl Subject) {
+pub fn scans_beside_commits_see_what_was_acknowledged(subject: &mut impl Subject) {
     const ROWS: u8 = 20;
     let store = subject.open();
+    let acknowledged = AtomicU32::new(0);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
+                let least = acknowledged.load(Ordering::Acquire);
                 let rows = all(&*store, SHARD, SPACE);
-                let (_, first) = rows.first().cloned().unwrap_or_default();
-                let whole = rows.is_empty() || rows.len() == usize::from(ROWS);
-                let same = rows.iter().all(|(_, value)| *value == first);
-                assert!(whole && same, "a scan saw half of a batch: {rows:?}");
+                let all_there = least == 0 || rows.len() == usize::from(ROWS);
+                let none_older =
+                    rows.iter().all(|(_, turn)| turn.as_slice() >= &least.to_be_bytes()[..]);
+                assert!(all_there && none_older, "turn {least} was acknowledged: {rows:?}");
             }
         });
-        let outcomes: Vec<_> = (0..300u32)
+        let outcomes: Vec<_> = (1..=300u32)
             .map(|turn| {
                 let mut batch = Batch::new(SHARD);
                 for row in 0..ROWS {
                     batch.put(SPACE, vec![row], turn.to_be_bytes().to_vec());
                 }
-                send(&*store, batch)
+                (turn, send(&*store, batch))
             })
             .collect();
-        let done = outcomes.into_iter().all(|outcome| outcome.recv() == Ok(Ok(())));
+        let done = outcomes.into_iter().all(|(turn, outcome)| {
+            let done = outcome.recv() == Ok(Ok(()));
+            acknowledged.store(turn, Ordering::Release);
+            done
+        });
         stop.store(true, Ordering::Relaxed);
         assert!(done, "a batch failed");
     });
