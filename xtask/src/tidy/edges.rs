@@ -4,8 +4,12 @@ use super::{Finding, Tree};
 
 /// Each crate and the crates of this workspace it may use.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("everstep-retry", &[]),
     ("everstep-expr", &[]),
-    ("everstep-asl", &["everstep-expr"]),
+    ("everstep-asl", &["everstep-expr", "everstep-retry"]),
+    ("everstep-config", &["everstep-asl", "everstep-retry"]),
+    ("everstep-invocations", &["everstep-retry", "everstep-store"]),
+    ("everstep-runners", &["everstep-asl", "everstep-interpreter", "everstep-runtime"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
     ("everstep-store", &[]),
@@ -56,7 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "everstep-interpreter",
-        &["everstep-asl", "everstep-expr", "everstep-history", "everstep-shapes"],
+        &["everstep-asl", "everstep-expr", "everstep-history", "everstep-retry", "everstep-shapes"],
     ),
     ("everstep-graph", &["everstep-asl", "everstep-expr"]),
     (
@@ -64,11 +68,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "everstep-api",
             "everstep-asl",
+            "everstep-config",
             "everstep-expr",
             "everstep-graph",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-invocations",
+            "everstep-retry",
+            "everstep-runners",
             "everstep-runtime",
+            "everstep-store",
             "everstep-store-embedded",
         ],
     ),

@@ -1,0 +1,1 @@
+//! Durable invocations of functions: attempts, retries, destinations, dead letters.

@@ -1,0 +1,11 @@
+//! Retry policies: which failure is tried again, how often, and after how long.
+//!
+//! One engine for the `Retry` of a state, Azure's policies and Lambda's asynchronous invocations. Pure:
+//! counters, time and randomness are given by the caller, which keeps them. Knows nothing of states,
+//! functions or stores.
+
+mod class;
+mod policy;
+
+pub use class::Class;
+pub use policy::{Delay, Jitter, Policy, Rule, Verdict};

@@ -1,0 +1,1 @@
+//! Functions as processes, commands and HTTP services. Knows nothing of executions, invocations or stores.
