@@ -208,6 +208,17 @@ pub enum Event {
         at_ms: i64,
         attempt: Attempt,
         inputs: Payload,
+        tolerated_count: Option<u64>,
+        tolerated_percentage: Option<f64>,
+    },
+    /// A Map Run goes on with the children that had not succeeded. `run` is the attempt that it was
+    /// started with.
+    MapRunRedriven {
+        frame: FrameId,
+        at_ms: i64,
+        attempt: Attempt,
+        run: Attempt,
+        count: u32,
     },
     MapRunSucceeded {
         frame: FrameId,
@@ -279,6 +290,7 @@ impl Event {
             | Self::MapSucceeded { at_ms, .. }
             | Self::MapFailed { at_ms, .. }
             | Self::MapRunStarted { at_ms, .. }
+            | Self::MapRunRedriven { at_ms, .. }
             | Self::MapRunSucceeded { at_ms, .. }
             | Self::MapRunFailed { at_ms, .. }
             | Self::EvaluationFailed { at_ms, .. }

@@ -10,8 +10,10 @@ use everstep_asl::model::{Kind, StateId};
 use everstep_history::{Attempt, Event, FrameId, Payload, Position};
 
 use crate::execution::{
-    Execution, Frame, MapPhase, Parent, Phase, Status, TaskPhase, Timer, is_visible, later,
+    Execution, Frame, MapPhase, MapRunPhase, Parent, Phase, Status, TaskPhase, Timer, is_visible,
+    later,
 };
+use crate::map_run::{MapRun, Tolerance};
 
 impl Execution {
     /// Makes an event part of the execution. Cannot fail and evaluates nothing.
@@ -75,13 +77,29 @@ impl Execution {
             Event::IterationSucceeded { child, .. } => self.iteration_succeeded(*child),
             Event::IterationFailed { child, .. } => self.iteration_failed(*child),
             Event::IterationAborted { child, .. } => self.stop(*child),
-            Event::MapRunStarted { frame, attempt, inputs, .. } => {
-                self.attempts = self.attempts.max(attempt.number + 1);
-                let (attempt, inputs) = (*attempt, inputs.clone());
-                self.set_phase(*frame, Phase::MapRun { attempt, inputs });
+            Event::MapRunStarted {
+                frame,
+                attempt,
+                inputs,
+                tolerated_count,
+                tolerated_percentage,
+                ..
+            } => {
+                let tolerance =
+                    Tolerance { count: *tolerated_count, percentage: *tolerated_percentage };
+                self.start_map_run(*frame, *attempt, inputs, tolerance);
             }
-            Event::MapRunSucceeded { frame, .. } | Event::MapRunFailed { frame, .. } => {
-                self.set_phase(*frame, Phase::Running);
+            Event::MapRunRedriven { frame, attempt, count, .. } => {
+                self.attempts = self.attempts.max(attempt.number + 1);
+                if let Some(run) = self.map_run_mut(*frame) {
+                    (run.attempt, run.over, run.plan.redrives) = (*attempt, false, *count);
+                }
+            }
+            Event::MapRunSucceeded { frame, .. } => self.set_phase(*frame, Phase::Running),
+            Event::MapRunFailed { frame, .. } => {
+                if let Some(run) = self.map_run_mut(*frame) {
+                    run.over = true;
+                }
             }
             Event::ExecutionSucceeded { output, .. } => {
                 self.end(Status::Succeeded { output: output.clone() });
@@ -280,11 +298,40 @@ impl Execution {
         }
     }
 
+    fn start_map_run(
+        &mut self,
+        frame: FrameId,
+        attempt: Attempt,
+        inputs: &Payload,
+        tolerance: Tolerance,
+    ) {
+        self.attempts = self.attempts.max(attempt.number + 1);
+        let max_concurrency = self.map_mut(frame).map_or(0, |map| map.max_concurrency);
+        let inputs = inputs.clone();
+        let plan = MapRun { run: attempt, inputs, max_concurrency, tolerance, redrives: 0 };
+        let phase = MapRunPhase { attempt, over: false, plan };
+        self.set_phase(frame, Phase::MapRun(Box::new(phase)));
+    }
+
+    fn map_run_mut(&mut self, id: FrameId) -> Option<&mut MapRunPhase> {
+        match &mut self.frame_mut(id)?.phase {
+            Phase::MapRun(run) => Some(run),
+            _ => None,
+        }
+    }
+
     fn stop_alone(&mut self, id: FrameId) {
+        if let Some(run) = self.map_run_mut(id) {
+            run.over = true;
+        }
         let keeps = |phase: &Phase| {
             matches!(
                 phase,
-                Phase::Parallel { .. } | Phase::Map(_) | Phase::Entering | Phase::Ended { .. }
+                Phase::Parallel { .. }
+                    | Phase::Map(_)
+                    | Phase::MapRun(_)
+                    | Phase::Entering
+                    | Phase::Ended { .. }
             )
         };
         if self.frame(id).is_some_and(|frame| !keeps(&frame.phase)) {
@@ -328,6 +375,7 @@ impl Execution {
                     map.paused.append(&mut map.running);
                     map.paused.extend(map.failed.drain(..));
                 }
+                Phase::MapRun(run) => run.over = true,
                 other => *other = Phase::Running,
             }
         }

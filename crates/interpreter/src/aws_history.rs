@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::execution::{Execution, Program, is_visible};
 use crate::input::Identity;
+use crate::map_run;
 
 /// The events of `GetExecutionHistory`, oldest first. Timestamps are milliseconds.
 #[must_use]
@@ -106,7 +107,7 @@ impl Projection {
                 // The exit of a distributed Map follows the start of its run.
                 self.last.insert(*frame, self.runs.remove(frame).unwrap_or(previous));
             }
-            Event::MapRunStarted { frame, .. } => {
+            Event::MapRunStarted { frame, .. } | Event::MapRunRedriven { frame, .. } => {
                 self.last.insert(*frame, id);
                 self.runs.insert(*frame, id);
             }
@@ -219,6 +220,11 @@ impl Projection {
                 let details = json!({ "mapRunArn": self.map_run_arn(*frame, *attempt) });
                 plain(previous(frame), "MapRunStarted", "mapRunStartedEventDetails", details)
             }
+            Event::MapRunRedriven { frame, run, count, .. } => {
+                let arn = self.map_run_arn(*frame, *run);
+                let details = json!({ "mapRunArn": arn, "redriveCount": count });
+                plain(previous(frame), "MapRunRedriven", "mapRunRedrivenEventDetails", details)
+            }
             Event::MapRunSucceeded { frame, .. } => bare(previous(frame), "MapRunSucceeded"),
             Event::MapRunFailed { frame, failure, .. } => {
                 plain(previous(frame), "MapRunFailed", "mapRunFailedEventDetails", failed(failure))
@@ -281,14 +287,8 @@ impl Projection {
         (self.last(child), format!("MapIteration{outcome}"), Some((name, details)))
     }
 
-    fn map_run_arn(&self, frame: FrameId, attempt: Attempt) -> String {
-        let machine = self.execution.identity().machine_arn.replace(":stateMachine:", ":mapRun:");
-        let label = self.execution.state_of(frame).and_then(|state| match &state.kind {
-            Kind::Map(map) => map.label.clone(),
-            _ => None,
-        });
-        let label = label.unwrap_or_else(|| format!("{:08x}", attempt.frame.0));
-        format!("{machine}/{label}:{}-{}", self.execution.identity().execution_name, attempt.number)
+    fn map_run_arn(&self, frame: FrameId, run: Attempt) -> Option<String> {
+        Some(map_run::arn(self.execution.identity(), self.execution.state_of(frame)?, run))
     }
 
     fn describe_task(&self, event: &Event) -> (u32, String, Option<(&'static str, Value)>) {
@@ -515,6 +515,7 @@ fn frame_of(event: &Event) -> Option<FrameId> {
         | Event::MapSucceeded { frame, .. }
         | Event::MapFailed { frame, .. }
         | Event::MapRunStarted { frame, .. }
+        | Event::MapRunRedriven { frame, .. }
         | Event::MapRunSucceeded { frame, .. }
         | Event::MapRunFailed { frame, .. }
         | Event::EvaluationFailed { frame, .. } => Some(*frame),
@@ -562,6 +563,7 @@ fn at_ms(event: &Event) -> i64 {
         | Event::MapSucceeded { at_ms, .. }
         | Event::MapFailed { at_ms, .. }
         | Event::MapRunStarted { at_ms, .. }
+        | Event::MapRunRedriven { at_ms, .. }
         | Event::MapRunSucceeded { at_ms, .. }
         | Event::MapRunFailed { at_ms, .. }
         | Event::EvaluationFailed { at_ms, .. }

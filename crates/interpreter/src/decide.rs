@@ -212,6 +212,7 @@ impl Decider<'_> {
                 }
             }
             Phase::Map(map) if map.next > 0 => states::map::take_up(self, id),
+            Phase::MapRun(_) => states::map::redrive_run(self, id),
             Phase::Entering | Phase::Ended { .. } => self.wake(id),
             _ => {
                 self.work(id);
@@ -271,7 +272,7 @@ impl Decider<'_> {
             matches!(state.kind, Kind::Task(_) | Kind::Wait(_) | Kind::Parallel(_) | Kind::Map(_));
         let attempt = match self.execution.frame(id).map(|frame| &frame.phase) {
             Some(Phase::Task(task)) => Some(task.attempt),
-            Some(Phase::MapRun { attempt, .. }) => Some(*attempt),
+            Some(Phase::MapRun(run)) if !run.over => Some(run.attempt),
             _ => None,
         };
         if stops {

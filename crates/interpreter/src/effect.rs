@@ -5,6 +5,7 @@ use std::sync::Arc;
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload};
 
 use crate::execution::Execution;
+use crate::map_run::MapRun;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -16,12 +17,13 @@ pub enum Effect {
         parameters: Payload,
         credentials: Option<Payload>,
     },
-    /// Run a child execution for each input, and say what became of them.
+    /// Run a child execution for each input, or go on with those of a redriven Map Run, and say what
+    /// became of them.
     StartMapRun {
         attempt: Attempt,
         state: Arc<str>,
         frame: FrameId,
-        inputs: Payload,
+        plan: MapRun,
     },
     /// Nobody waits for this task any more.
     CancelTask {
@@ -55,7 +57,9 @@ pub fn effects(execution: &Execution, events: &[Event]) -> Vec<Effect> {
 #[must_use]
 pub fn undelivered(execution: &Execution, events: &[Event]) -> Vec<Effect> {
     let asks = |event: &&Event| match event {
-        Event::TaskScheduled { attempt, .. } | Event::MapRunStarted { attempt, .. } => {
+        Event::TaskScheduled { attempt, .. }
+        | Event::MapRunStarted { attempt, .. }
+        | Event::MapRunRedriven { attempt, .. } => {
             execution.awaits(*attempt) && !execution.is_handed_over(*attempt)
         }
         _ => false,
@@ -87,9 +91,13 @@ fn effect(execution: &Execution, event: &Event) -> Option<Effect> {
                 credentials: credentials.clone(),
             }
         }
-        Event::MapRunStarted { attempt, frame, inputs, .. } if execution.awaits(*attempt) => {
+        Event::MapRunStarted { attempt, frame, .. }
+        | Event::MapRunRedriven { attempt, frame, .. }
+            if execution.awaits(*attempt) =>
+        {
             let state = execution.state_of(*frame)?.name.clone();
-            Effect::StartMapRun { attempt: *attempt, state, frame: *frame, inputs: inputs.clone() }
+            let plan = execution.map_run(*frame)?.plan.clone();
+            Effect::StartMapRun { attempt: *attempt, state, frame: *frame, plan }
         }
         Event::TaskTimedOut { attempt, .. }
         | Event::StateAborted { attempt: Some(attempt), .. } => {

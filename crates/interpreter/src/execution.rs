@@ -8,6 +8,7 @@ use everstep_asl::model::{Kind, Pattern, Resource, State};
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload, Position};
 use serde_json::Value;
 
+use crate::map_run::MapRun;
 use crate::{Dialect, Identity, Limits};
 
 /// A definition and the rules it runs by, shared by all its executions.
@@ -101,10 +102,7 @@ pub(crate) enum Phase {
         remaining: u32,
     },
     Map(Box<MapPhase>),
-    MapRun {
-        attempt: Attempt,
-        inputs: Payload,
-    },
+    MapRun(Box<MapRunPhase>),
     /// Stopped by a failure that nothing took; a redrive runs its state again.
     Failed,
     Ended {
@@ -120,6 +118,14 @@ pub(crate) struct TaskPhase {
     pub(crate) heartbeat_due_ms: Option<i64>,
     pub(crate) started: bool,
     pub(crate) submitted: bool,
+}
+
+/// Kept when the Map Run is over, so that a redrive can go on with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MapRunPhase {
+    pub(crate) attempt: Attempt,
+    pub(crate) over: bool,
+    pub(crate) plan: MapRun,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -229,7 +235,15 @@ impl Execution {
 
     pub(crate) fn awaits_run(&self, attempt: Attempt) -> bool {
         self.status == Status::Running
-            && matches!(self.frame(attempt.frame), Some(Frame { phase: Phase::MapRun { attempt: run, .. }, .. }) if *run == attempt)
+            && self.map_run(attempt.frame).is_some_and(|run| run.attempt == attempt && !run.over)
+    }
+
+    /// The Map Run that a frame waits for, or had waited for when it failed.
+    pub(crate) fn map_run(&self, frame: FrameId) -> Option<&MapRunPhase> {
+        match &self.frame(frame)?.phase {
+            Phase::MapRun(run) => Some(run),
+            _ => None,
+        }
     }
 
     /// The task of an attempt that is not over.
@@ -246,7 +260,7 @@ impl Execution {
     pub(crate) fn left_behind(&self) -> impl Iterator<Item = Attempt> {
         self.frames.iter().flatten().filter_map(|frame| match &frame.phase {
             Phase::Task(task) => Some(task.attempt),
-            Phase::MapRun { attempt, .. } => Some(*attempt),
+            Phase::MapRun(run) if !run.over => Some(run.attempt),
             _ => None,
         })
     }

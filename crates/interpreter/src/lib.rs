@@ -18,6 +18,7 @@ mod fault;
 mod flow;
 mod input;
 mod limits;
+pub mod map_run;
 mod retry;
 mod states;
 pub mod test_state;
@@ -29,4 +30,5 @@ pub use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Paylo
 pub use execution::{Execution, Program, Status};
 pub use input::{Identity, Input, Occasion};
 pub use limits::Limits;
+pub use map_run::{MapRun, Tolerance};
 pub use token::{parse_token, task_token};

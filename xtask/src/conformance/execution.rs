@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use everstep_asl::{Machine, Options, Source, WorkflowType, parse};
+use everstep_interpreter::map_run::too_many_failures;
 use everstep_interpreter::{
     Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits,
     Occasion, Payload, Program, Status, aws_history, effects,
@@ -154,9 +155,14 @@ impl<'c> World<'c> {
                 let worker = self.workers.get(&scheduled).map(|name| Arc::from(*name));
                 inputs.push(Input::TaskStarted { attempt, worker });
             }
-            Effect::StartMapRun { attempt, frame, inputs: items, .. } => {
-                let children = self.children(execution, frame, &items)?;
-                inputs.push(Input::MapRunFinished { attempt, children });
+            Effect::StartMapRun { attempt, frame, plan, .. } => {
+                let children = self.children(execution, frame, &plan.inputs)?;
+                let failed = children.iter().filter(|child| child.is_err()).count();
+                inputs.push(if plan.tolerance.is_exceeded(failed, children.len()) {
+                    Input::MapRunFailed { attempt, failure: too_many_failures() }
+                } else {
+                    Input::MapRunFinished { attempt, children }
+                });
             }
             _ => {}
         }

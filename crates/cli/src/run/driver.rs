@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use everstep_asl::error_name;
 use everstep_asl::model::{Kind, Pattern, Resource};
+use everstep_interpreter::map_run::too_many_failures;
 use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, FailureStage, FrameId, Identity, Input, Occasion,
-    Payload, Program, Status, effects, task_token,
+    Payload, Program, Status, Tolerance, effects, task_token,
 };
 use serde_json::{Value, json};
 
@@ -79,6 +80,21 @@ struct MapRun {
     running: BTreeMap<usize, RunId>,
     limit: usize,
     outcomes: Vec<Option<Result<Payload, Failure>>>,
+    /// How many items each child works on, and how many of them may fail.
+    items: Vec<usize>,
+    tolerance: Tolerance,
+}
+
+impl MapRun {
+    /// Whether more of its items have failed than may.
+    fn has_failed(&self) -> bool {
+        let failed = |(_, outcome): &(&usize, &Option<Result<Payload, Failure>>)| {
+            matches!(outcome, Some(Err(_)))
+        };
+        let outcomes = self.items.iter().zip(&self.outcomes);
+        let failed: usize = outcomes.filter(failed).map(|(items, _)| items).sum();
+        self.tolerance.is_exceeded(failed, self.items.iter().sum())
+    }
 }
 
 /// How it ended.
@@ -172,8 +188,8 @@ impl Driver {
             Effect::ScheduleTask { attempt, state, resource, parameters, .. } => {
                 self.schedule(Task { run, attempt }, &state, &resource, &parameters)?;
             }
-            Effect::StartMapRun { attempt, frame, inputs, .. } => {
-                self.start_map_run(Task { run, attempt }, frame, &inputs);
+            Effect::StartMapRun { attempt, frame, plan, .. } => {
+                self.start_map_run(Task { run, attempt }, frame, &plan);
             }
             Effect::CancelTask { attempt } => self.cancel(Task { run, attempt }),
             Effect::Succeed { output } => self.child_ended(run, Ok(output)),
@@ -279,7 +295,7 @@ impl Driver {
         over.into_iter().for_each(|task| self.cancel(task));
     }
 
-    fn start_map_run(&mut self, task: Task, frame: FrameId, inputs: &Payload) {
+    fn start_map_run(&mut self, task: Task, frame: FrameId, plan: &everstep_interpreter::MapRun) {
         let execution = &self.runs[task.run.0].execution;
         let Some(state) = execution.state_of(frame) else { return };
         let Kind::Map(map) = &state.kind else { return };
@@ -290,12 +306,22 @@ impl Driver {
             limits: program.limits,
         });
         let label = map.label.clone().unwrap_or_else(|| state.name.to_string());
-        let inputs: Vec<Value> = inputs.as_array().cloned().unwrap_or_default();
-        let limit =
-            self.story.concurrency(task.run, frame).map_or(CHILDREN_MAX, |max| max as usize);
+        let inputs: Vec<Value> = plan.inputs.as_array().cloned().unwrap_or_default();
+        let batched = map.item_batcher.is_some();
+        let items = |input: &Value| match batched {
+            true => input["Items"].as_array().map_or(0, Vec::len),
+            false => 1,
+        };
+        let (items, tolerance) = (inputs.iter().map(items).collect(), plan.tolerance);
+        let limit = match plan.max_concurrency {
+            0 => CHILDREN_MAX,
+            max => max as usize,
+        };
         let outcomes = vec![None; inputs.len()];
         let waiting = inputs.into_iter().map(Payload::new).enumerate().collect();
-        let map_run = MapRun { program, label, waiting, running: BTreeMap::new(), limit, outcomes };
+        let running = BTreeMap::new();
+        let map_run =
+            MapRun { program, label, waiting, running, limit, outcomes, items, tolerance };
         self.map_runs.insert(task, map_run);
         self.fill(task);
     }
@@ -329,6 +355,11 @@ impl Driver {
         let Some(map_run) = self.map_runs.get_mut(&task) else { return };
         map_run.running.remove(&index);
         map_run.outcomes[index] = Some(outcome);
+        if map_run.has_failed() {
+            self.cancel(task);
+            let failure = too_many_failures();
+            return self.push(task, Input::MapRunFailed { attempt: task.attempt, failure });
+        }
         self.fill(task);
     }
 

@@ -107,11 +107,6 @@ impl Story {
         self.frames.get(&(run, frame)).map_or(1, |frame| frame.attempts)
     }
 
-    /// How many children a distributed Map may have at a time, if it says.
-    pub(super) fn concurrency(&self, run: RunId, frame: FrameId) -> Option<u32> {
-        self.frames.get(&(run, frame)).map(|frame| frame.max_concurrency).filter(|max| *max > 0)
-    }
-
     /// A command wrote a line on standard error.
     pub(super) fn said(&mut self, run: RunId, frame: FrameId, now_ms: i64, line: &str) {
         self.now_ms = now_ms;

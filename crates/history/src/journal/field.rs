@@ -81,6 +81,25 @@ impl<'e> Field<'e> for u32 {
     }
 }
 
+/// Its bits, so that it is read as it was written.
+impl<'e> Field<'e> for f64 {
+    fn is_absent(&self, _: i64) -> bool {
+        self.to_bits() == 0
+    }
+
+    fn write(&'e self, writer: &mut Writer<'e>) {
+        writer.unsigned(self.to_bits());
+    }
+
+    fn absent(_: i64) -> Option<Self> {
+        Some(0.0)
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        reader.unsigned().map(Self::from_bits)
+    }
+}
+
 impl<'e> Field<'e> for FrameId {
     fn is_absent(&self, first_ms: i64) -> bool {
         self.0.is_absent(first_ms)

@@ -44,7 +44,9 @@ macro_rules! table {
             22 MapSucceeded { frame, at_ms }
             23 MapFailed { failure, frame, at_ms }
 
-            24 MapRunStarted { attempt, inputs, frame, at_ms }
+            24 MapRunStarted {
+                attempt, inputs, frame, at_ms, tolerated_count, tolerated_percentage
+            }
             25 MapRunSucceeded { output, frame, at_ms }
             26 MapRunFailed { failure, frame, at_ms }
 
@@ -55,6 +57,7 @@ macro_rules! table {
             30 ExecutionTimedOut { at_ms }
             31 ExecutionAborted { failure, at_ms }
             32 ExecutionRedriven { count, at_ms }
+            33 MapRunRedriven { attempt, run, count, frame, at_ms }
         }
     };
 }

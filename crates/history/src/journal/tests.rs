@@ -30,6 +30,7 @@ any! {
     bool: proptest::bool::ANY;
     u32: prop_oneof![0..30_u32, proptest::num::u32::ANY];
     u64: prop_oneof![0..30_u64, proptest::num::u64::ANY];
+    f64: proptest::num::f64::POSITIVE | proptest::num::f64::ZERO;
     i64: prop_oneof![1_700_000_000_000..1_700_000_000_300_i64, proptest::num::i64::ANY];
     FrameId: u32::any().prop_map(FrameId);
     Attempt: (FrameId::any(), u32::any()).prop_map(|(frame, number)| Attempt { frame, number });

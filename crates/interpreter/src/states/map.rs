@@ -12,6 +12,7 @@ use crate::decide::Decider;
 use crate::execution::{MapPhase, Phase};
 use crate::fault::{Fault, not_too_deep, unexpected_type};
 use crate::flow::{Evaluation, More};
+use crate::map_run::{Tolerance, too_many_failures};
 use crate::retry::Trouble;
 
 pub(crate) fn run(
@@ -44,45 +45,20 @@ pub(crate) fn run(
 
         distributed,
     });
-    tolerated(&decider.evaluation(id, Extra::default()), map, &selected)?;
+    let tolerance = tolerated(&decider.evaluation(id, Extra::default()), map, &selected)?;
     if distributed {
-        return start_run(decider, id, map);
+        return start_run(decider, id, map, tolerance);
     }
     fill(decider, id, None)
-}
-
-/// How many failures a Map takes.
-pub(crate) struct Tolerated {
-    pub(crate) count: Option<u64>,
-    pub(crate) percentage: Option<f64>,
-}
-
-impl Tolerated {
-    /// The lower of the two limits that are set.
-    pub(crate) fn failures(&self, length: usize) -> u32 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "at most the number of items"
-        )]
-        let by_percentage =
-            self.percentage.map(|percentage| (length as f64 * percentage / 100.0).floor() as u64);
-        let failures = match (self.count, by_percentage) {
-            (Some(count), Some(other)) => count.min(other),
-            (count, other) => count.or(other).unwrap_or(0),
-        };
-        u32::try_from(failures).unwrap_or(u32::MAX)
-    }
 }
 
 pub(crate) fn tolerated(
     evaluation: &Evaluation<'_>,
     map: &Map,
     input: &Value,
-) -> Result<Tolerated, Fault> {
+) -> Result<Tolerance, Fault> {
     let count = map.tolerated_failure_count.as_ref();
-    Ok(Tolerated {
+    Ok(Tolerance {
         count: settings::count(evaluation, count, "ToleratedFailureCount", input)?,
         percentage: settings::percentage(
             evaluation,
@@ -278,14 +254,14 @@ pub(crate) fn iteration_failed(
     decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
     let Some(progress) = phase(decider, id) else { return };
     let (failures, items) = (progress.failed.len(), progress.results.len());
-    if failures as u64 <= u64::from(tolerated_failures(decider, id, items)) && !trouble.fatal {
+    if failures as u64 <= tolerated_failures(decider, id, items) && !trouble.fatal {
         if let Err(fault) = fill(decider, id, Some(child)) {
             decider.fault(id, fault);
         }
         return;
     }
     let trouble = if sets_tolerance(decider, id) && !trouble.fatal {
-        Trouble::new(exceeded())
+        Trouble::new(too_many_failures())
     } else {
         trouble
     };
@@ -293,7 +269,7 @@ pub(crate) fn iteration_failed(
 }
 
 /// How many of so many items may fail. What it is read from does not change while the Map runs.
-fn tolerated_failures(decider: &Decider<'_>, id: FrameId, items: usize) -> u32 {
+fn tolerated_failures(decider: &Decider<'_>, id: FrameId, items: usize) -> u64 {
     let Some(state) = decider.execution.state_of(id) else { return 0 };
     let Kind::Map(map) = &state.kind else { return 0 };
     let evaluation = decider.evaluation(id, Extra::default());
@@ -314,15 +290,13 @@ pub(crate) fn has_tolerance(map: &Map) -> bool {
     map.tolerated_failure_count.is_some() || map.tolerated_failure_percentage.is_some()
 }
 
-pub(crate) fn exceeded() -> Failure {
-    Failure::new(
-        "States.ExceedToleratedFailureThreshold",
-        "The specified tolerated failure threshold was exceeded",
-    )
-}
-
 /// Hands the items to child executions, batched if the definition says so.
-fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fault> {
+fn start_run(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    map: &Map,
+    tolerance: Tolerance,
+) -> Result<(), Fault> {
     let Some((machine, position)) = decider.place(id) else { return Ok(()) };
     let state = &machine.states[position as usize];
     let Some(items) = phase(decider, id).map(|progress| progress.items.clone()) else {
@@ -341,7 +315,14 @@ fn start_run(decider: &mut Decider<'_>, id: FrameId, map: &Map) -> Result<(), Fa
     };
     let inputs = not_too_deep(Value::Array(inputs).into())?;
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
-    decider.emit(Event::MapRunStarted { frame: id, at_ms: decider.now_ms, attempt, inputs });
+    decider.emit(Event::MapRunStarted {
+        frame: id,
+        at_ms: decider.now_ms,
+        attempt,
+        inputs,
+        tolerated_count: tolerance.count,
+        tolerated_percentage: tolerance.percentage,
+    });
     Ok(())
 }
 
@@ -384,7 +365,15 @@ pub(crate) fn batched(
     Ok(batches.into_iter().map(wrap).collect())
 }
 
-/// All children of a distributed Map are done.
+/// After a redrive: goes on with the Map Run that had been stopped or had failed.
+pub(crate) fn redrive_run(decider: &mut Decider<'_>, id: FrameId) {
+    let Some(stopped) = decider.execution.map_run(id) else { return };
+    let (run, count) = (stopped.plan.run, stopped.plan.redrives + 1);
+    let attempt = Attempt { frame: id, number: decider.execution.attempts };
+    decider.emit(Event::MapRunRedriven { frame: id, at_ms: decider.now_ms, attempt, run, count });
+}
+
+/// All children of a distributed Map are done, and no more have failed than may.
 pub(crate) fn run_finished(
     decider: &mut Decider<'_>,
     id: FrameId,
@@ -393,11 +382,6 @@ pub(crate) fn run_finished(
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return };
-    let failures = children.iter().filter(|child| child.is_err()).count();
-    let limit = tolerated_failures(decider, id, children.len());
-    if failures as u64 > u64::from(limit) {
-        return run_failed(decider, id, exceeded());
-    }
     let outputs: Vec<Value> = children.into_iter().flatten().map(Payload::into_value).collect();
     let output = Payload::new(Value::Array(outputs));
     decider.emit(Event::MapRunSucceeded {

@@ -186,9 +186,9 @@ impl Bench<'_> {
             Some(Err(failure)) => Ok(Came::Failed(Trouble::new(failure))),
             Some(Ok(_))
                 if states::map::has_tolerance(map)
-                    && failures > tolerated.failures(items.len()) =>
+                    && u64::from(failures) > tolerated.failures(items.len()) =>
             {
-                Ok(Came::Failed(Trouble::new(states::map::exceeded())))
+                Ok(Came::Failed(Trouble::new(crate::map_run::too_many_failures())))
             }
             Some(Ok(result)) => {
                 let finished = finish(&evaluation, state, &input, result, seen)?;

@@ -60,6 +60,7 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("items", items()),
         ("items-failed", items_failed()),
         ("map-run", map_run()),
+        ("map-run-redriven", map_run_redriven()),
         ("time-out", time_out()),
         ("stopped", stopped()),
     ]
@@ -186,9 +187,36 @@ fn map_run() -> Run {
     run
 }
 
+/// More items fail than may; a redrive goes on with the same Map Run.
+fn map_run_redriven() -> Run {
+    let mut processor = machine(json!({ "Each": pass(json!({})) }));
+    processor["ProcessorConfig"] = json!({ "Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS" });
+    let map = json!({
+        "Type": "Map",
+        "ItemProcessor": processor,
+        "MaxConcurrency": 3,
+        "ToleratedFailureCount": 1,
+        "ToleratedFailurePercentage": 12.5,
+        "End": true,
+    });
+    let mut run = world(machine(json!({ "Map": map }))).input(json!([10, 20])).run();
+    let attempt = |run: &Run| run.events.iter().rev().find_map(map_run_of).expect("a Map run");
+    let (first, failure) = (attempt(&run), everstep_interpreter::map_run::too_many_failures());
+    run.give(Input::MapRunFailed { attempt: first, failure });
+    run.give(Input::Redrive);
+    let second = attempt(&run);
+    let children = vec![Ok(Payload::new(json!("ten"))), Ok(Payload::new(json!("twenty")))];
+    run.give(Input::MapRunFinished { attempt: first, children: Vec::new() });
+    run.give(Input::MapRunFinished { attempt: second, children });
+    assert_eq!(run.output(), json!(["ten", "twenty"]), "what the first one says counts no more");
+    run
+}
+
 fn map_run_of(event: &Event) -> Option<Attempt> {
     match event {
-        Event::MapRunStarted { attempt, .. } => Some(*attempt),
+        Event::MapRunStarted { attempt, .. } | Event::MapRunRedriven { attempt, .. } => {
+            Some(*attempt)
+        }
         _ => None,
     }
 }
