@@ -121,6 +121,11 @@ pub(crate) fn revision(id: RevisionId) -> Vec<u8> {
     [b"revision/".as_slice(), id.bytes()].concat()
 }
 
+/// `Catalog`, in the shard of an execution: a note that is kept beside it.
+pub(crate) fn note(id: ExecutionId, key: &[u8]) -> Vec<u8> {
+    [b"note/".as_slice(), id.bytes(), key].concat()
+}
+
 /// `Catalog`, in each shard: who owns it. Every commit expects to find itself there.
 pub(crate) const OWNER: &[u8] = b"owner";
 

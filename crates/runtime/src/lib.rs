@@ -26,7 +26,7 @@ pub use clock::{Clock, SystemClock};
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use id::{ExecutionId, ListId};
-pub use message::{Ended, Message, Postbox, Reply, Start, Started};
+pub use message::{Ended, Message, Note, Postbox, Reply, Start, Started};
 pub use observer::{Observer, Silent};
 pub use reader::Reader;
 pub use revision::{Prepared, Revision, RevisionId};

@@ -58,11 +58,26 @@ pub enum Message {
         id: ExecutionId,
         reply: Reply<()>,
     },
+    /// Writes notes beside an execution that is stored. See [`Note`].
+    Note {
+        id: ExecutionId,
+        notes: Vec<Note>,
+        reply: Reply<()>,
+    },
     /// What a step asked for outside has been done.
     Delivered {
         id: ExecutionId,
         sequence: u32,
     },
+}
+
+/// What somebody else wants to know of an execution, kept beside it and removed with it; the execution
+/// knows nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub key: Vec<u8>,
+    /// Removed if there is nothing.
+    pub text: Option<Vec<u8>>,
 }
 
 /// An execution to be started.
@@ -116,7 +131,9 @@ impl Message {
                     reply(Err(error));
                 }
             }
-            Self::Heartbeat { reply, .. } | Self::Delete { reply, .. } => reply(Err(error)),
+            Self::Heartbeat { reply, .. }
+            | Self::Delete { reply, .. }
+            | Self::Note { reply, .. } => reply(Err(error)),
             Self::Stop { reply, .. } | Self::Redrive { reply, .. } => reply(Err(error)),
             Self::Watch { reply, .. } => reply(Err(error)),
             Self::Delivered { .. } => {}
@@ -134,6 +151,7 @@ impl Message {
             | Self::Redrive { id, .. }
             | Self::Watch { id, .. }
             | Self::Delete { id, .. }
+            | Self::Note { id, .. }
             | Self::Delivered { id, .. } => *id,
         }
     }
@@ -151,6 +169,7 @@ impl fmt::Debug for Message {
             Self::Redrive { id, .. } => write!(f, "Redrive({id:?})"),
             Self::Watch { id, .. } => write!(f, "Watch({id:?})"),
             Self::Delete { id, .. } => write!(f, "Delete({id:?})"),
+            Self::Note { id, notes, .. } => write!(f, "Note({id:?}, {})", notes.len()),
             Self::Delivered { id, sequence } => write!(f, "Delivered({id:?}, {sequence})"),
         }
     }

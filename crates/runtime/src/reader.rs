@@ -47,6 +47,23 @@ impl Reader {
         }
     }
 
+    /// The notes beside an execution whose keys begin so, in the order of their keys.
+    pub fn notes(&self, id: ExecutionId, prefix: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut from = layout::note(id, prefix);
+        let (to, own) = (after_prefix(&from), layout::note(id, &[]).len());
+        let mut notes = Vec::new();
+        loop {
+            const ROWS: usize = 1000;
+            let scan = Scan::between(&from, &to, ROWS);
+            let rows = self.world.store.scan(self.shard(id), Space::Catalog, scan)?;
+            let last = rows.last().filter(|_| rows.len() == ROWS);
+            let next = last.map(|(key, _)| [key.as_slice(), &[0]].concat());
+            notes.extend(rows.into_iter().map(|(key, text)| (key[own..].to_vec(), text)));
+            let Some(next) = next else { return Ok(notes) };
+            from = next;
+        }
+    }
+
     /// What happened in the first step and in the last one: enough to know input, output and failure.
     pub fn first_and_last(&self, summary: &Summary) -> Result<Option<(Vec<Event>, Vec<Event>)>> {
         let (id, from) = (summary.id(), layout::steps(summary.started_ms, summary.id()));

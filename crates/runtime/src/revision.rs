@@ -37,6 +37,9 @@ pub struct Revision {
     pub history_events: Option<u32>,
     #[n(8)]
     pub inline_concurrency: u32,
+    /// The distributed Map whose children run by this: they run its processor alone.
+    #[n(9)]
+    pub map: Option<String>,
 }
 
 /// A revision by the digest of its content.
@@ -64,12 +67,25 @@ impl Revision {
             payload_bytes: limits.payload_bytes as u64,
             history_events: limits.history_events,
             inline_concurrency: limits.inline_concurrency,
+            map: None,
         }
     }
 
     #[must_use]
     pub fn express(self) -> Self {
         Self { express: true, history_events: None, ..self }
+    }
+
+    /// What the children of a distributed Map run by. Their machine is called after the Map's label.
+    #[must_use]
+    pub fn of_children(&self, state: &str, label: &str, express: bool) -> Self {
+        let children = Self {
+            machine_arn: format!("{}/{label}", self.machine_arn),
+            machine_name: format!("{}/{label}", self.machine_name),
+            map: Some(state.to_owned()),
+            ..self.clone()
+        };
+        if express { children.express() } else { children }
     }
 
     #[must_use]
@@ -82,11 +98,18 @@ impl Revision {
     }
 
     fn program(&self) -> Option<Program> {
-        let workflow_type =
-            if self.express { WorkflowType::Express } else { WorkflowType::Standard };
+        // Only a STANDARD workflow has distributed Maps, whatever their children are.
+        let workflow_type = if self.express && self.map.is_none() {
+            WorkflowType::Express
+        } else {
+            WorkflowType::Standard
+        };
         let source = Source::new("definition", self.definition.as_str());
         let parsed = parse(&source, &Options { workflow_type, lone_state: false });
         let mut machine = parsed.into_accepted_machine()?;
+        if let Some(map) = &self.map {
+            machine = processor(&machine, map)?;
+        }
         if self.express {
             let wanted = machine.timeout_seconds.unwrap_or(EXPRESS_SECONDS_MAX);
             machine.timeout_seconds = Some(wanted.min(EXPRESS_SECONDS_MAX));
@@ -101,6 +124,19 @@ impl Revision {
             },
         })
     }
+}
+
+/// The machine that the children of a Map run.
+fn processor(machine: &Machine, map: &str) -> Option<Machine> {
+    let mut found = None;
+    machine.each_state(&mut |state, _, _| {
+        if let Kind::Map(kind) = &state.kind
+            && *state.name == *map
+        {
+            found = Some(Machine::clone(&kind.processor));
+        }
+    });
+    found
 }
 
 /// No EXPRESS workflow runs longer, whatever its definition says.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, Payload, task_token};
+use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payload, task_token};
 
 use crate::id::{ExecutionId, digest};
 use crate::message::{Message, Postbox};
@@ -52,7 +52,7 @@ pub enum Job {
     /// A child execution for each input of a distributed Map.
     MapRun {
         frame: FrameId,
-        inputs: Payload,
+        plan: MapRun,
     },
 }
 
@@ -104,7 +104,8 @@ pub enum Report {
         failure: Failure,
         stage: FailureStage,
     },
-    /// What became of the children of a distributed Map, in the order of their inputs.
+    /// What became of the children of a distributed Map, in the order of their inputs; no more have
+    /// failed than may.
     MapRunFinished {
         children: Vec<Result<Payload, Failure>>,
     },

@@ -144,6 +144,7 @@ impl Shard {
                 self.report(id, attempt, report, reply, now_ms);
             }
             Message::Heartbeat { id, attempt, reply } => self.heartbeat(id, attempt, reply, now_ms),
+            Message::Note { id, notes, reply } => self.note(id, notes, reply),
             Message::Stop { id, failure, reply } => self.stop(id, failure, reply, now_ms),
             Message::Redrive { id, reply } => self.redrive(id, reply, now_ms),
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),

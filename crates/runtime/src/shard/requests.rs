@@ -2,13 +2,15 @@
 
 use everstep_history::{Attempt, Failure, FailureStage};
 use everstep_interpreter::{Input, Status};
+use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::Slot;
 use crate::after::After;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::message::{Ended, Reply, Start, Started};
+use crate::layout;
+use crate::message::{Ended, Note, Reply, Start, Started};
 use crate::task::Report;
 
 impl Shard {
@@ -132,6 +134,25 @@ impl Shard {
             let ended = slot.ended();
             self.answer(slot, reply, Ok(ended), now_ms);
         }
+    }
+
+    /// The execution is not looked at, only whether it is there.
+    pub(super) fn note(&mut self, id: ExecutionId, notes: Vec<Note>, reply: Reply<()>) {
+        let row = self.world.store.get(self.shard, Space::Executions, &layout::execution(id));
+        match row {
+            Ok(Some(_)) => {}
+            Ok(None) => return reply(Err(Error::NotFound)),
+            Err(error) => return reply(Err(error.into())),
+        }
+        let mut batch = Batch::new(self.shard);
+        for Note { key, text } in notes {
+            let key = layout::note(id, &key);
+            match text {
+                Some(text) => batch.put(Space::Catalog, key, text),
+                None => batch.remove(Space::Catalog, key),
+            }
+        }
+        self.commit(batch, vec![After::reply(reply, Ok(()))]);
     }
 
     pub(super) fn take_or_refuse<T>(

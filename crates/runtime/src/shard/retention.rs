@@ -15,7 +15,7 @@ use crate::layout::{self, Position};
 use crate::message::{Message, Reply};
 use crate::summary::{Standing, Summary};
 
-/// Steps that are removed at a time.
+/// Steps, and notes, that are removed at a time.
 const STEPS_AT_A_TIME: usize = 500;
 /// Executions that are removed at a time.
 const EXECUTIONS_AT_A_TIME: usize = 32;
@@ -117,10 +117,17 @@ impl Shard {
         let to = after_prefix(&steps);
         let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).reversed();
         let steps = self.world.store.scan(self.shard, Space::Journal, scan)?;
+        let notes = layout::note(id, &[]);
+        let to = after_prefix(&notes);
+        let scan = Scan::between(&notes, &to, STEPS_AT_A_TIME);
+        let notes = self.world.store.scan(self.shard, Space::Catalog, scan)?;
         let mut batch = Batch::new(self.shard);
-        let rest = steps.len() == STEPS_AT_A_TIME;
+        let rest = steps.len().max(notes.len()) == STEPS_AT_A_TIME;
         for (step, _) in steps {
             batch.remove(Space::Journal, step);
+        }
+        for (note, _) in notes {
+            batch.remove(Space::Catalog, note);
         }
         if !rest {
             erase(&summary, id, &mut batch);

@@ -88,8 +88,8 @@ impl Shard {
             Effect::ScheduleTask { attempt, state, resource, parameters, credentials } => {
                 (attempt, state, Job::Call { resource, parameters, credentials })
             }
-            Effect::StartMapRun { attempt, state, frame, inputs } => {
-                (attempt, state, Job::MapRun { frame, inputs })
+            Effect::StartMapRun { attempt, state, frame, plan } => {
+                (attempt, state, Job::MapRun { frame, plan })
             }
             _ => return None,
         };
