@@ -11,6 +11,7 @@ mod arn;
 mod callback;
 mod catalog;
 pub mod definition;
+mod map_run;
 mod nested;
 mod operations;
 mod page;

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use crate::args::Args;
 use crate::arn::{Arn, Kind as ArnKind};
+use crate::map_run;
 use crate::operations::describe_execution::description;
 use crate::operations::start_execution::{Begun, PARENT, begin, execution_arn, label};
 use crate::operations::target;
@@ -72,7 +73,7 @@ pub(crate) async fn run(mut host: Host, task: Task, errand: Errand) {
     }
 }
 
-async fn attached(host: &mut Host) -> Option<Arc<Service>> {
+pub(crate) async fn attached(host: &mut Host) -> Option<Arc<Service>> {
     host.wait_for(Option::is_some).await.ok()?.as_ref()?.upgrade()
 }
 
@@ -227,6 +228,9 @@ fn end(service: &Service, task: &Task, pattern: Pattern, summary: &Summary) {
 /// brings it back.
 pub(crate) async fn cancel(mut host: Host, cancelled: Cancelled) {
     let Some(service) = attached(&mut host).await else { return };
+    while let Err(Engine::Busy) = map_run::cancel(&service, &cancelled).await {
+        tokio::time::sleep(PAUSE).await;
+    }
     let (reader, parent, attempt) =
         (service.reader.clone(), cancelled.execution, cancelled.attempt);
     let found = tokio::task::spawn_blocking(move || child(&reader, parent, attempt)).await;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use everstep_runtime::{Error as Engine, ListId, Message, Standing, Summary};
 
 use crate::catalog::{Change, Definition, Deleting, Entry, Machine, Order, Settings};
+use crate::map_run;
 use crate::protocol::Error;
 use crate::service::{Service, engine_error};
 
@@ -85,8 +86,24 @@ async fn step(service: &Service, arn: &str) -> Result<Stage, Error> {
     }
 }
 
-/// Removes executions, all at once so that they share commits.
+/// Removes executions, those that their Map Runs have started first.
 async fn erase(service: &Service, executions: &[Summary]) -> Result<Stage, Error> {
+    for parent in executions {
+        let runs = map_run::of_execution(&service.reader, parent.id()).map_err(engine_error)?;
+        for run in runs {
+            let list = ListId::of(&run.record.arn);
+            let page = service.reader.list(list, None, None, EXECUTIONS_AT_A_TIME);
+            let children = page.map_err(engine_error)?.executions;
+            if !children.is_empty() {
+                return Box::pin(erase(service, &children)).await;
+            }
+        }
+    }
+    erase_alone(service, executions).await
+}
+
+/// Removes executions, all at once so that they share commits.
+async fn erase_alone(service: &Service, executions: &[Summary]) -> Result<Stage, Error> {
     let ask = |summary: &Summary| {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let reply = Box::new(move |answer| {

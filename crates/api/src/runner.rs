@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::activities::Activities;
+use crate::map_run::{self, MapRuns};
 use crate::service::Service;
 use crate::{callback, nested, unsupported};
 
@@ -17,13 +18,15 @@ pub(crate) struct Runner {
     /// Where work that waits is done: both methods are called on the engine's own threads.
     runtime: Handle,
     service: watch::Sender<Option<Weak<Service>>>,
+    pub(crate) map_runs: MapRuns,
 }
 
 impl Runner {
     /// Must be called within a Tokio runtime.
     pub(crate) fn new(activities: Arc<Activities>, functions: Arc<dyn TaskRunner>) -> Self {
         let service = watch::Sender::new(None);
-        Self { activities, functions, runtime: Handle::current(), service }
+        let (runtime, map_runs) = (Handle::current(), MapRuns::default());
+        Self { activities, functions, runtime, service, map_runs }
     }
 
     /// Tasks that call the service need it, which needs this. They may come before it is there, and wait.
@@ -34,7 +37,11 @@ impl Runner {
 
 impl TaskRunner for Runner {
     fn dispatch(&self, task: Task) {
-        let Job::Call { resource, .. } = &task.job else { return unsupported::refuse(&task) };
+        let Job::Call { resource, .. } = &task.job else {
+            let helm = self.map_runs.open(&task);
+            self.runtime.spawn(map_run::run(self.service.subscribe(), task, helm));
+            return;
+        };
         let resource = Resource::classify(resource);
         let task = match resource.pattern() {
             Pattern::WaitForTaskToken => callback::awaited(task),
@@ -56,6 +63,7 @@ impl TaskRunner for Runner {
         if self.activities.cancel(&cancelled) {
             return;
         }
+        let Some(cancelled) = self.map_runs.cancel(cancelled) else { return };
         self.functions.cancel(cancelled.clone());
         // Tasks of EXPRESS workflows never wait for an execution that they have started.
         if !cancelled.execution_arn.contains(":express:") {

@@ -144,6 +144,20 @@ impl Service {
         self.catalog.find(&Machine::key(arn))
     }
 
+    /// Makes a revision durable and ready to run.
+    pub(crate) async fn prepare(
+        &self,
+        revision: Revision,
+    ) -> everstep_runtime::Result<Arc<Prepared>> {
+        let (sender, durable) = tokio::sync::oneshot::channel();
+        let done = Box::new(move |outcome| {
+            let _ = sender.send(outcome);
+        });
+        let prepared = self.engine.prepare_with(revision, done)?;
+        durable.await.unwrap_or(Err(everstep_runtime::Error::Stopped))?;
+        Ok(prepared)
+    }
+
     /// A machine with these settings, ready to run.
     pub(crate) async fn prepared(
         &self,
@@ -164,12 +178,7 @@ impl Service {
         revision.history_events = self.place.limits.history_events;
         revision.inline_concurrency = self.place.limits.inline_concurrency;
         let revision = if machine.express { revision.express() } else { revision };
-        let (sender, durable) = tokio::sync::oneshot::channel();
-        let done = Box::new(move |outcome| {
-            let _ = sender.send(outcome);
-        });
-        let prepared = self.engine.prepare_with(revision, done)?;
-        durable.await.unwrap_or(Err(everstep_runtime::Error::Stopped))?;
+        let prepared = self.prepare(revision).await?;
         let mut known = lock();
         if known.len() >= PREPARED_MAX {
             known.clear();

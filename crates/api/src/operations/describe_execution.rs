@@ -10,6 +10,7 @@ use super::start_execution::{TRACE, label};
 use super::target::{ALIAS, VERSION, invalid_arn};
 use crate::args::Args;
 use crate::arn::{Arn, Kind, wrong_kind};
+use crate::map_run::{self, MAP_RUN};
 use crate::protocol::{Error, Name, timestamp};
 use crate::service::{Service, engine_error};
 
@@ -29,6 +30,10 @@ pub(crate) fn description(service: &Service, summary: &Summary, data: bool) -> A
         answer["traceHeader"] = header.into();
     }
     match obstacle(service, summary)? {
+        // "REDRIVABLE_BY_MAP_RUN": a child goes on when the execution that started it is redriven.
+        None if map_run::parent_run(summary).is_some() => {
+            answer["redriveStatus"] = "REDRIVABLE_BY_MAP_RUN".into();
+        }
         None => answer["redriveStatus"] = "REDRIVABLE".into(),
         Some(reason) => {
             answer["redriveStatus"] = "NOT_REDRIVABLE".into();
@@ -108,7 +113,11 @@ pub(super) fn described(service: &Service, summary: &Summary) -> Answer {
             answer[member] = Value::Number(timestamp(ms));
         }
     }
-    let arns = [(VERSION, "stateMachineVersionArn"), (ALIAS, "stateMachineAliasArn")];
+    let arns = [
+        (VERSION, "stateMachineVersionArn"),
+        (ALIAS, "stateMachineAliasArn"),
+        (MAP_RUN, "mapRunArn"),
+    ];
     for (name, member) in arns {
         if let Some(arn) = label(summary, name) {
             answer[member] = arn.into();

@@ -60,7 +60,7 @@ fn handed_over(taken: Taken) -> serde_json::Value {
     let task = taken.hand_over();
     let input = match &task.job {
         Job::Call { parameters, .. } => parameters.text(),
-        Job::MapRun { inputs, .. } => inputs.text(),
+        Job::MapRun { plan, .. } => plan.inputs.text(),
     };
     json!({ "taskToken": task.token(), "input": input })
 }

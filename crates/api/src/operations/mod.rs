@@ -11,6 +11,7 @@ mod delete_state_machine_alias;
 mod delete_state_machine_version;
 mod describe_activity;
 pub(crate) mod describe_execution;
+mod describe_map_run;
 mod describe_state_machine;
 mod describe_state_machine_alias;
 mod describe_state_machine_for_execution;
@@ -18,6 +19,7 @@ mod get_activity_task;
 mod get_execution_history;
 mod list_activities;
 mod list_executions;
+mod list_map_runs;
 mod list_state_machine_aliases;
 mod list_state_machine_versions;
 mod list_state_machines;
@@ -38,6 +40,7 @@ pub(crate) mod target;
 mod task_token;
 mod test_state;
 mod untag_resource;
+mod update_map_run;
 mod update_state_machine;
 mod update_state_machine_alias;
 mod validate_state_machine_definition;
@@ -46,7 +49,7 @@ pub(crate) use redrive_execution::Redrives;
 use serde_json::Value;
 
 use crate::args::Args;
-use crate::protocol::{Common, Error, Operation};
+use crate::protocol::{Error, Operation};
 use crate::service::Service;
 
 /// What an operation answers.
@@ -65,6 +68,7 @@ pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
         }
         Operation::DescribeActivity => describe_activity::run(service, args),
         Operation::DescribeExecution => describe_execution::run(service, args),
+        Operation::DescribeMapRun => describe_map_run::run(service, args),
         Operation::DescribeStateMachine => describe_state_machine::run(service, args).await,
         Operation::DescribeStateMachineAlias => describe_state_machine_alias::run(service, args),
         Operation::DescribeStateMachineForExecution => {
@@ -74,6 +78,7 @@ pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
         Operation::GetExecutionHistory => get_execution_history::run(service, args).await,
         Operation::ListActivities => list_activities::run(service, args),
         Operation::ListExecutions => list_executions::run(service, args).await,
+        Operation::ListMapRuns => list_map_runs::run(service, args),
         Operation::ListStateMachineAliases => list_state_machine_aliases::run(service, args),
         Operation::ListStateMachineVersions => list_state_machine_versions::run(service, args),
         Operation::ListStateMachines => list_state_machines::run(service, args).await,
@@ -91,12 +96,9 @@ pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
         Operation::TagResource => tag_resource::run(service, args).await,
         Operation::TestState => test_state::run(service, args).await,
         Operation::UntagResource => untag_resource::run(service, args).await,
+        Operation::UpdateMapRun => update_map_run::run(service, args).await,
         Operation::UpdateStateMachine => update_state_machine::run(service, args).await,
         Operation::UpdateStateMachineAlias => update_state_machine_alias::run(service, args).await,
         Operation::ValidateStateMachineDefinition => validate_state_machine_definition::run(args),
-        other => Err(Error::common(
-            Common::UnknownOperation,
-            format!("{} is not supported yet", other.name()),
-        )),
     }
 }

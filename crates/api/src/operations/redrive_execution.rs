@@ -10,6 +10,7 @@ use serde_json::json;
 use super::Answer;
 use super::describe_execution::{find, missing};
 use crate::args::Args;
+use crate::map_run;
 use crate::protocol::{Error, Name, timestamp};
 use crate::service::{Service, engine_error};
 
@@ -32,6 +33,9 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     }
     if let Some(reason) = obstacle(service, &summary)? {
         return Err(refused(args, reason));
+    }
+    if map_run::parent_run(&summary).is_some() {
+        return Err(refused(args, "Execution is redrivable by its Map Run"));
     }
     match redriven(service, &summary, token, now_ms).await {
         Ok(at_ms) => answer(at_ms),
@@ -92,7 +96,9 @@ pub(super) fn obstacle(
         (_, Some(stopped_ms)) => stopped_ms,
     };
     let prepared = service.reader.prepared(summary).map_err(engine_error)?;
-    let machine = service.machine(&prepared.revision.machine_arn)?;
+    // What a Map Run has started belongs to the machine of its label.
+    let arn = &prepared.revision.machine_arn;
+    let machine = service.machine(arn.split('/').next().unwrap_or(arn))?;
     let now_ms = service.now_ms();
     Ok(if machine.is_none_or(|machine| machine.value.deleting) {
         Some("State machine is in DELETING status")
