@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::activities::Activities;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
-use crate::operations::{self, Redrives};
+use crate::operations;
 use crate::protocol::{Common, Error, Operation, check};
 use crate::removal;
 use crate::runner::Runner;
@@ -56,7 +56,6 @@ pub struct Service {
     pub(crate) catalog: Catalog,
     pub(crate) activities: Arc<Activities>,
     pub(crate) runner: Arc<Runner>,
-    pub(crate) redrives: Arc<Redrives>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
@@ -84,7 +83,6 @@ impl Service {
             catalog,
             activities,
             runner: runner.clone(),
-            redrives: Arc::default(),
             clock,
             place,
             prepared: Mutex::default(),

@@ -45,7 +45,6 @@ mod update_state_machine;
 mod update_state_machine_alias;
 mod validate_state_machine_definition;
 
-pub(crate) use redrive_execution::Redrives;
 use serde_json::Value;
 
 use crate::args::Args;

@@ -1,10 +1,8 @@
 //! `RedriveExecution`: an execution that did not succeed goes on from where it stopped.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use everstep_history::Event;
-use everstep_runtime::{Error as Engine, Message, Standing, Summary};
+use everstep_runtime::{Error as Engine, Message, Note, Standing, Summary};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Answer;
@@ -27,8 +25,9 @@ const SUCCEEDED: &str = "Execution is SUCCEEDED and cannot be redriven";
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = find(service, args, args.required("executionArn"))?;
     let token = args.text("clientToken");
-    let now_ms = service.now_ms();
-    if let Some(at_ms) = service.redrives.known(&summary.arn, token, now_ms) {
+    let asked = token.map(|token| Asked::find(service, &summary, token)).transpose();
+    let asked = asked.map_err(engine_error)?.flatten();
+    if let Some(at_ms) = redriven(service, &summary, asked).map_err(engine_error)? {
         return answer(at_ms);
     }
     if let Some(reason) = obstacle(service, &summary)? {
@@ -37,11 +36,17 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     if map_run::parent_run(&summary).is_some() {
         return Err(refused(args, "Execution is redrivable by its Map Run"));
     }
-    match redriven(service, &summary, token, now_ms).await {
+    let asked = Asked { number: summary.redrives + 1, used_ms: service.now_ms() };
+    if let Some(token) = token {
+        asked.keep(service, &summary, token).await.map_err(engine_error)?;
+    }
+    let id = summary.id();
+    match service.ask(|reply| Message::Redrive { id, reply }).await {
         Ok(at_ms) => answer(at_ms),
         // The same request may have been faster.
         Err(Engine::WrongStatus(found)) => {
-            match service.redrives.known(&summary.arn, token, now_ms) {
+            let asked = token.map(|_| asked);
+            match redriven(service, &found, asked).map_err(engine_error)? {
                 Some(at_ms) => answer(at_ms),
                 None => {
                     let reason = obstacle(service, &found)?.unwrap_or(RUNNING);
@@ -61,28 +66,6 @@ fn answer(at_ms: i64) -> Answer {
 /// The service's words around the reason are a guess.
 fn refused(args: Args<'_>, reason: &str) -> Error {
     args.error(Name::ExecutionNotRedrivable, format!("Execution Not Redrivable: '{reason}'"))
-}
-
-/// The token is kept the moment the redrive is durable, be there anybody left who waits for the answer
-/// or not.
-async fn redriven(
-    service: &Service,
-    summary: &Summary,
-    token: Option<&str>,
-    now_ms: i64,
-) -> everstep_runtime::Result<i64> {
-    let (id, arn) = (summary.id(), summary.arn.clone());
-    let (token, redrives) = (token.map(str::to_owned), service.redrives.clone());
-    let asked = service.ask(|reply| {
-        let keep = move |outcome: everstep_runtime::Result<i64>| {
-            if let (Ok(at_ms), Some(token)) = (&outcome, token) {
-                redrives.keep(&arn, token, *at_ms, now_ms);
-            }
-            reply(outcome);
-        };
-        Message::Redrive { id, reply: Box::new(keep) }
-    });
-    asked.await
 }
 
 /// Why an execution cannot be redriven, in the words of `redriveStatusReason`.
@@ -127,93 +110,73 @@ fn is_full(service: &Service, summary: &Summary, events_max: Option<u32>) -> Res
     Ok(shown + 1 >= usize::try_from(max).unwrap_or(usize::MAX))
 }
 
-/// The tokens of redrives that were made lately, so that a request that is repeated finds its answer.
-/// In memory alone: after a restart a repeated request is told that the execution runs.
-#[derive(Default)]
-pub(crate) struct Redrives {
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default)]
-struct Kept {
-    by_execution: HashMap<String, VecDeque<Redrive>>,
-    /// The executions, in the order of their redrives.
-    order: VecDeque<(i64, String)>,
-}
-
-struct Redrive {
-    token: String,
-    at_ms: i64,
+/// What a client's token stands for: a note beside the execution, written before the redrive that it
+/// asks for. So a request that is repeated finds its answer, whatever came between.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Asked {
+    /// Which redrive of the execution it was to be.
+    number: u32,
     used_ms: i64,
 }
 
-const TOKENS_MAX: usize = 10;
+const TOKENS: &[u8] = b"redrive/";
+/// How long a token is known, and how many are at a time.
 const TOKEN_MS: i64 = 15 * MINUTE_MS;
+const TOKENS_MAX: usize = 10;
 
-impl Redrives {
-    fn known(&self, arn: &str, token: Option<&str>, now_ms: i64) -> Option<i64> {
-        let kept = self.kept();
-        let redrives = kept.by_execution.get(arn)?;
-        let valid = |redrive: &&Redrive| {
-            Some(redrive.token.as_str()) == token && now_ms - redrive.used_ms < TOKEN_MS
+impl Asked {
+    fn find(
+        service: &Service,
+        summary: &Summary,
+        token: &str,
+    ) -> everstep_runtime::Result<Option<Self>> {
+        let key = [TOKENS, token.as_bytes()].concat();
+        let mut notes = service.reader.notes(summary.id(), &key)?.into_iter();
+        let found = notes.find(|(found, _)| *found == key).and_then(|(_, text)| Self::read(&text));
+        Ok(found.filter(|asked| service.now_ms() - asked.used_ms < TOKEN_MS))
+    }
+
+    fn read(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok()
+    }
+
+    /// Keeps it, and forgets those that are old or too many.
+    async fn keep(
+        self,
+        service: &Service,
+        summary: &Summary,
+        token: &str,
+    ) -> everstep_runtime::Result<()> {
+        let id = summary.id();
+        let known = service.reader.notes(id, TOKENS)?.into_iter();
+        let mut known: Vec<(i64, Vec<u8>)> = known
+            .map(|(key, text)| (Self::read(&text).map_or(0, |asked| asked.used_ms), key))
+            .collect();
+        known.sort();
+        let spare = (known.len() + 1).saturating_sub(TOKENS_MAX);
+        let old = |(index, (used_ms, _)): &(usize, (i64, Vec<u8>))| {
+            *index < spare || self.used_ms - used_ms >= TOKEN_MS
         };
-        redrives.iter().find(valid).map(|redrive| redrive.at_ms)
-    }
-
-    fn keep(&self, arn: &str, token: String, at_ms: i64, now_ms: i64) {
-        let mut kept = self.kept();
-        kept.forget(now_ms - TOKEN_MS);
-        let redrives = kept.by_execution.entry(arn.to_owned()).or_default();
-        if redrives.len() == TOKENS_MAX {
-            redrives.pop_front();
-        }
-        redrives.push_back(Redrive { token, at_ms, used_ms: now_ms });
-        kept.order.push_back((now_ms, arn.to_owned()));
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        let gone = known.into_iter().enumerate().filter(old);
+        let mut notes: Vec<Note> = gone.map(|(_, (_, key))| Note { key, text: None }).collect();
+        let key = [TOKENS, token.as_bytes()].concat();
+        notes.push(Note { key, text: serde_json::to_vec(&self).ok() });
+        service.ask(|reply| Message::Note { id, notes, reply }).await
     }
 }
 
-impl Kept {
-    /// Drops what nobody may ask for any more.
-    fn forget(&mut self, before_ms: i64) {
-        while let Some((_, arn)) = self.order.pop_front_if(|(used_ms, _)| *used_ms <= before_ms) {
-            if let Some(redrives) = self.by_execution.get_mut(&arn) {
-                redrives.retain(|redrive| redrive.used_ms > before_ms);
-                if redrives.is_empty() {
-                    self.by_execution.remove(&arn);
-                }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_known_for_a_while() {
-        let redrives = Redrives::default();
-        for number in 0..12 {
-            redrives.keep("a", number.to_string(), 100 + number, number);
-        }
-        let check = |arn, token, now_ms, expected| {
-            assert_eq!(
-                redrives.known(arn, Some(token), now_ms),
-                expected,
-                "{arn} {token} {now_ms}"
-            );
-        };
-        check("a", "11", 20, Some(111));
-        check("a", "2", 20, Some(102));
-        check("a", "1", 20, None);
-        check("b", "11", 20, None);
-        check("a", "11", 11 + TOKEN_MS, None);
-        assert_eq!(redrives.known("a", None, 20), None);
-        redrives.keep("b", "x".to_owned(), 1, 20 + TOKEN_MS);
-        assert!(!redrives.kept().by_execution.contains_key("a"), "it is forgotten");
-    }
+/// When the redrive was made that a token had asked for, if it was.
+fn redriven(
+    service: &Service,
+    summary: &Summary,
+    asked: Option<Asked>,
+) -> everstep_runtime::Result<Option<i64>> {
+    let Some(asked) = asked.filter(|asked| summary.redrives >= asked.number) else {
+        return Ok(None);
+    };
+    let moment = |event: &Event| match event {
+        Event::ExecutionRedriven { at_ms, count } if *count == asked.number => Some(*at_ms),
+        _ => None,
+    };
+    Ok(service.reader.events(summary.id())?.iter().find_map(moment))
 }

@@ -252,6 +252,7 @@ async fn executions_are_redriven() {
     );
     assert!(described.get("error").is_none());
     house.pass(5000);
+    let house = house.restarted();
     assert_eq!(house.ok(redrive, body).await, redriven, "the same token, the same answer");
     let refusal = "Execution is SUCCEEDED and cannot be redriven";
     let check = async |arn: &str, reason: &str| {
