@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-runners", &["everstep-asl", "everstep-interpreter", "everstep-runtime"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
+    ("everstep-signature", &[]),
     ("everstep-store", &[]),
     ("everstep-store-embedded", &["everstep-store"]),
     (
@@ -44,6 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-history",
             "everstep-interpreter",
             "everstep-runtime",
+            "everstep-signature",
             "everstep-store",
         ],
     ),
@@ -77,6 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-retry",
             "everstep-runners",
             "everstep-runtime",
+            "everstep-signature",
             "everstep-store",
             "everstep-store-embedded",
         ],

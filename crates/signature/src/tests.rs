@@ -26,8 +26,7 @@ struct Signed {
 /// Made by `tools/access_vectors.py`: AWS's test suite for signers, and requests that botocore signed.
 fn vectors() -> &'static [Signed] {
     static VECTORS: LazyLock<Vec<Signed>> = LazyLock::new(|| {
-        let listed: Value =
-            serde_json::from_str(include_str!("../../testdata/sigv4.json")).unwrap();
+        let listed: Value = serde_json::from_str(include_str!("../testdata/sigv4.json")).unwrap();
         listed.as_array().unwrap().iter().map(Signed::read).collect()
     });
     &VECTORS
