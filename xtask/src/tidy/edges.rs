@@ -9,7 +9,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-asl", &["everstep-expr", "everstep-retry"]),
     ("everstep-config", &["everstep-asl", "everstep-retry"]),
     ("everstep-invocations", &["everstep-retry", "everstep-store"]),
-    ("everstep-runners", &["everstep-asl", "everstep-interpreter", "everstep-runtime"]),
+    (
+        "everstep-runners",
+        &["everstep-asl", "everstep-client", "everstep-interpreter", "everstep-runtime"],
+    ),
+    ("everstep-client", &["everstep-signature"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
     ("everstep-signature", &[]),
@@ -70,6 +74,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "everstep-api",
             "everstep-asl",
+            "everstep-client",
             "everstep-config",
             "everstep-expr",
             "everstep-graph",
