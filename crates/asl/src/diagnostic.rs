@@ -142,10 +142,7 @@ impl Diagnostic {
 }
 
 /// The candidate most like `word`, if one is like it at all.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let lower = word.to_lowercase();
     candidates
         .into_iter()

@@ -17,7 +17,7 @@ mod service;
 mod source;
 mod variables;
 
-pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
+pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm, nearest};
 pub use model::{Machine, WorkflowType};
 pub use place::Place;
 pub use rule::{Rule, Severity};

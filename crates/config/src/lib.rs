@@ -1,1 +1,92 @@
 //! `everstep.yaml`: functions, state machines and their policies, read with every problem in its place.
+//!
+//! [`read`] takes the entry's path and two closures, for files and for the environment; nothing else of
+//! the outside is touched. What it returns is complete: names resolve, and every policy says where it
+//! comes from. How any of it runs is not known here.
+
+mod azure;
+mod diagnostic;
+mod document;
+mod duration;
+mod function;
+mod machine;
+pub mod model;
+mod origin;
+mod reader;
+mod retry;
+mod root;
+mod runtime;
+mod sam;
+mod target;
+mod text;
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use everstep_asl::Source;
+
+pub use diagnostic::{Diagnostic, Rule};
+pub use model::Config;
+pub use origin::{Given, Line, Origin};
+pub use text::Text;
+
+use crate::reader::{Cx, Loader};
+
+/// The names under which a configuration is looked for in a folder.
+pub const FILE_NAMES: [&str; 2] = ["everstep.yaml", "everstep.yml"];
+
+/// What came of an entry.
+#[derive(Debug)]
+pub struct Parsed {
+    config: Option<Config>,
+    /// Sorted by file and place; at most a thousand.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many were left out.
+    pub omitted: usize,
+    /// Every file that was read, the entry first; diagnostics refer to them by index.
+    pub sources: Vec<Rc<Source>>,
+}
+
+impl Parsed {
+    /// The configuration, if there is no error.
+    #[must_use]
+    pub fn config(&self) -> Option<&Config> {
+        self.config.as_ref()
+    }
+
+    #[must_use]
+    pub fn into_config(self) -> Option<Config> {
+        self.config
+    }
+}
+
+/// Reads the configuration that begins with this file. `load` gives the text of a file, whose path is
+/// relative to where the entry's is; `env` gives a variable of the environment.
+pub fn read(
+    entry: &Path,
+    load: &mut dyn FnMut(&Path) -> io::Result<String>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Parsed {
+    let loader = RefCell::new(load);
+    let cx = Cx {
+        env,
+        loader: &loader as &dyn Loader,
+        sources: RefCell::default(),
+        diagnostics: RefCell::default(),
+        omitted: Cell::new(0),
+        errors: Cell::new(0),
+        strict: Cell::new(false),
+    };
+    let config = root::config(&cx, entry);
+    let mut diagnostics = cx.diagnostics.take();
+    diagnostics.sort_by_key(|found| (found.file, found.span.start, found.rule));
+    diagnostics.dedup();
+    Parsed {
+        config: config.filter(|_| cx.errors.get() == 0),
+        diagnostics,
+        omitted: cx.omitted.get(),
+        sources: cx.sources.take(),
+    }
+}

@@ -184,8 +184,12 @@ impl Decider<'_> {
     fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
         let at_ms = self.now_ms;
         let failure = self.dialect().unnamed_task_failure(failure);
-        self.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-        self.fail(attempt.frame, Trouble::of_task(failure, self.dialect()));
+        let trouble = match self.execution.state_of(attempt.frame).map(|state| &state.kind) {
+            Some(Kind::Task(task)) => Trouble::of_task(failure, &task.resource, self.dialect()),
+            _ => Trouble::new(failure),
+        };
+        self.emit(Event::TaskFailed { attempt, at_ms, failure: trouble.failure.clone(), stage });
+        self.fail(attempt.frame, trouble);
     }
 
     fn redrive(&mut self) {

@@ -79,6 +79,22 @@ impl Dialect {
         }
     }
 
+    /// The failure of a function that ended without a word: "unhandled errors in Lambda functions"
+    /// are `Lambda.Unknown`. Which it was is then in the cause.
+    pub(crate) fn crashed_function(self, name: &'static str, failure: Failure) -> Failure {
+        match self {
+            Self::Aws => failure,
+            Self::Spec => {
+                let cause = match failure.cause {
+                    Some(cause) if cause.contains(name) => cause,
+                    Some(cause) if !cause.is_empty() => format!("{name}: {cause}").into(),
+                    _ => name.into(),
+                };
+                Failure::new(error_name::LAMBDA_UNKNOWN, cause)
+            }
+        }
+    }
+
     /// What stands in a catcher's output for what a task did not say.
     pub(crate) fn missing_text_of_task(self) -> Value {
         match self {

@@ -1,7 +1,7 @@
 //! Which retrier takes a failure, and when the state runs again.
 
 use everstep_asl::error_name;
-use everstep_asl::model::{Catcher, Jitter, Kind, Retrier, State};
+use everstep_asl::model::{Catcher, Kind, Resource, Retrier, State};
 use everstep_expr::Entropy;
 use everstep_history::Failure;
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use crate::Dialect;
 /// A failure on its way through retriers and catchers.
 pub(crate) struct Trouble {
     pub(crate) failure: Failure,
-    /// Another name it is matched by: a heartbeat timeout is a timeout too.
+    /// Another name it is matched by: a heartbeat timeout is a timeout too, and a crash has an old
+    /// and a new name.
     pub(crate) alias: Option<&'static str>,
     /// Nothing may take it.
     pub(crate) fatal: bool,
@@ -27,9 +28,19 @@ impl Trouble {
     }
 
     /// What a task said of itself.
-    pub(crate) fn of_task(failure: Failure, dialect: Dialect) -> Self {
+    pub(crate) fn of_task(failure: Failure, resource: &Resource, dialect: Dialect) -> Self {
         let oversized_result = failure.name() == error_name::DATA_LIMIT_EXCEEDED;
-        Self { oversized_result, blank: dialect.missing_text_of_task(), ..Self::new(failure) }
+        let blank = dialect.missing_text_of_task();
+        // What a worker says is its own choice of words.
+        let crash = match resource {
+            Resource::Activity { .. } => None,
+            _ => error_name::crash(failure.name()),
+        };
+        let failure = match crash {
+            Some(name) => dialect.crashed_function(name, failure),
+            None => failure,
+        };
+        Self { alias: crash, oversized_result, blank, ..Self::new(failure) }
     }
 
     fn matched_by(&self, patterns: &[String], dialect: Dialect, state: &State) -> bool {
@@ -80,12 +91,6 @@ impl Trouble {
 
 /// Milliseconds until the retry after `so_far` earlier ones by the same retrier.
 pub(crate) fn delay_ms(retrier: &Retrier, so_far: u32, entropy: &Entropy) -> i64 {
-    let seconds = retrier.delay_seconds(u64::from(so_far));
-    let seconds = match retrier.jitter {
-        Jitter::None => seconds,
-        Jitter::Full => seconds * entropy.next_unit(),
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
-    let delay = (seconds * 1000.0).round() as i64;
-    delay
+    let delay = retrier.delay().draw_ms(so_far, || entropy.next_unit());
+    i64::try_from(delay).unwrap_or(i64::MAX)
 }

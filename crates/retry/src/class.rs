@@ -12,3 +12,21 @@ pub enum Class {
     Timeout,
     DataLimitExceeded,
 }
+
+impl Class {
+    /// Matches a failure of any class.
+    pub const ALL: &str = "Error.ALL";
+    /// Every name of a class that a rule may have.
+    pub const NAMES: [&str; 5] =
+        [Self::ALL, "Error.User", "Error.Runtime", "Error.Timeout", "Error.DataLimitExceeded"];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "Error.User",
+            Self::Runtime => "Error.Runtime",
+            Self::Timeout => "Error.Timeout",
+            Self::DataLimitExceeded => "Error.DataLimitExceeded",
+        }
+    }
+}

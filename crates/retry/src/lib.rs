@@ -5,7 +5,10 @@
 //! functions or stores.
 
 mod class;
+mod delay;
+pub mod error_name;
 mod policy;
 
 pub use class::Class;
-pub use policy::{Delay, Jitter, Policy, Rule, Verdict};
+pub use delay::{Delay, Jitter};
+pub use policy::{Policy, Rule, Verdict};

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::class::Class;
+use crate::delay::Delay;
+use crate::error_name;
 
 /// The first rule that matches decides, and no other; each has a counter of its own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,45 +25,6 @@ pub struct Rule {
     pub delay: Delay,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Delay {
-    Fixed {
-        ms: u64,
-    },
-    /// Azure's `exponentialBackoff`: the minimum at first, then the minimum plus a randomised power of
-    /// two of it; once at the maximum, always the maximum.
-    Azure {
-        min_ms: u64,
-        max_ms: u64,
-    },
-    /// `base × rate^n`, at most `max`.
-    Exponential {
-        base_ms: u64,
-        rate: f64,
-        max_ms: Option<u64>,
-        jitter: Jitter,
-    },
-    /// One for each retry, the last for all that follow: Lambda waits one minute, then two.
-    Listed {
-        ms: Vec<u64>,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Jitter {
-    None,
-    /// The increment over the base, more or less by a fifth.
-    Azure,
-    /// Half of it for certain, half of it by chance.
-    Equal,
-    /// Anything from nothing to all of it.
-    Full,
-    /// So much of the base on top, at most.
-    UpTo(f64),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Try again after so long; the rule's counter goes up by one.
@@ -75,15 +38,138 @@ pub enum Verdict {
 }
 
 impl Policy {
+    /// Whatever the error is, so many retries.
+    #[must_use]
+    pub fn of_all(retries_max: Option<u32>, delay: Delay) -> Self {
+        let errors = vec![Class::ALL.to_owned()];
+        Self { rules: vec![Rule { errors, retries_max, delay }], non_retryable: Vec::new() }
+    }
+
+    /// Lambda's for asynchronous invocations: "1 minute before the second attempt, and two minutes
+    /// before the third".
+    #[must_use]
+    pub fn lambda(retries_max: u32) -> Self {
+        Self::of_all(Some(retries_max), Delay::Listed { ms: vec![60_000, 120_000] })
+    }
+
     /// What becomes of a failure. `so_far` has the retries that each rule has had; `unit` gives a number
     /// from 0 up to 1 and is called at most once.
     pub fn verdict(
         &self,
-        _error: &str,
-        _class: Class,
-        _so_far: &[u32],
-        _unit: impl FnOnce() -> f64,
+        error: &str,
+        class: Class,
+        so_far: &[u32],
+        unit: impl FnOnce() -> f64,
     ) -> Verdict {
-        Verdict::Exhausted
+        if named(&self.non_retryable, error, class) {
+            return Verdict::NonRetryable;
+        }
+        let Some(rule) = self.rule_for(error, class) else { return Verdict::Exhausted };
+        let so_far = so_far.get(rule).copied().unwrap_or(0);
+        match self.rules[rule].next_ms(so_far, unit) {
+            Some(delay_ms) => Verdict::Retry { rule, delay_ms },
+            None => Verdict::Exhausted,
+        }
+    }
+
+    /// The rule that decides on such a failure, by its index.
+    #[must_use]
+    pub fn rule_for(&self, error: &str, class: Class) -> Option<usize> {
+        self.rules.iter().position(|rule| named(&rule.errors, error, class))
+    }
+
+    /// The most retries that a failure of any kind can have; without end if there is none. Errors may
+    /// take turns, so that rules add up.
+    #[must_use]
+    pub fn retries_max(&self) -> Option<u32> {
+        let add = |sum: u32, rule: &Rule| Some(sum.saturating_add(rule.retries_max?));
+        self.rules.iter().try_fold(0, add)
+    }
+}
+
+impl Rule {
+    fn next_ms(&self, so_far: u32, unit: impl FnOnce() -> f64) -> Option<u64> {
+        let left = self.retries_max.is_none_or(|max| so_far < max);
+        left.then(|| self.delay.draw_ms(so_far, unit))
+    }
+}
+
+fn named(patterns: &[String], error: &str, class: Class) -> bool {
+    patterns.iter().any(|pattern| error_name::matches_failure(pattern, error, class))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::Jitter;
+
+    fn rule(errors: &[&str], retries_max: u32, base_ms: u64, rate: f64) -> Rule {
+        Rule {
+            errors: errors.iter().map(|name| (*name).to_owned()).collect(),
+            retries_max: Some(retries_max),
+            delay: Delay::Exponential { base_ms, rate, max_ms: None, jitter: Jitter::None },
+        }
+    }
+
+    /// Fails one error after the other; the waits, and how it ends.
+    fn check(policy: &Policy, errors: &[&str], waits: &[u64], end: Verdict) {
+        let mut so_far = vec![0; policy.rules.len()];
+        let mut waited = Vec::new();
+        for error in errors {
+            match policy.verdict(error, Class::User, &so_far, || 0.5) {
+                Verdict::Retry { rule, delay_ms } => {
+                    so_far[rule] += 1;
+                    waited.push(delay_ms);
+                }
+                verdict => {
+                    assert_eq!((&*waited, verdict), (waits, end), "{errors:?}");
+                    return;
+                }
+            }
+        }
+        panic!("{errors:?} still goes on after {waited:?}");
+    }
+
+    /// The guide's complex retry scenario: ErrorA, ErrorB, ErrorC, ErrorB, ErrorB.
+    #[test]
+    fn each_rule_has_a_counter_of_its_own() {
+        let policy = Policy {
+            rules: vec![rule(&["ErrorA", "ErrorB"], 2, 1000, 2.0), rule(&["ErrorC"], 5, 5000, 1.0)],
+            non_retryable: vec![],
+        };
+        let errors = ["ErrorA", "ErrorB", "ErrorC", "ErrorB"];
+        check(&policy, &errors, &[1000, 2000, 5000], Verdict::Exhausted);
+        assert_eq!(policy.retries_max(), Some(7));
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_decides_alone() {
+        let policy = Policy {
+            rules: vec![rule(&["Busy"], 1, 10, 1.0), rule(&["Error.ALL"], 9, 99, 1.0)],
+            non_retryable: vec!["Bad.*".to_owned()],
+        };
+        check(&policy, &["Busy", "Busy"], &[10], Verdict::Exhausted);
+        check(&policy, &["Other", "Bad.Input"], &[99], Verdict::NonRetryable);
+        check(&policy, &["Bad.Input"], &[], Verdict::NonRetryable);
+    }
+
+    #[test]
+    fn no_retries_and_no_end_of_them() {
+        let delay = Delay::Fixed { ms: 7 };
+        check(&Policy::of_all(Some(0), delay.clone()), &["X"], &[], Verdict::Exhausted);
+        check(&Policy::default(), &["X"], &[], Verdict::Exhausted);
+        check(&Policy::lambda(2), &["X", "X", "X"], &[60_000, 120_000], Verdict::Exhausted);
+        let endless = Policy::of_all(None, delay);
+        let verdict = endless.verdict("X", Class::Timeout, &[u32::MAX], || 0.0);
+        assert_eq!(verdict, Verdict::Retry { rule: 0, delay_ms: 7 });
+        assert_eq!(endless.retries_max(), None);
+    }
+
+    /// An invocation keeps its policy as it was accepted.
+    #[test]
+    fn a_counter_that_is_missing_is_at_nothing() {
+        let policy = Policy::lambda(1);
+        let verdict = policy.verdict("X", Class::Runtime, &[], || 0.0);
+        assert_eq!(verdict, Verdict::Retry { rule: 0, delay_ms: 60_000 });
     }
 }

@@ -1,6 +1,7 @@
 //! Retriers and catchers.
 
 use everstep_expr::jsonata;
+use everstep_retry::Delay;
 
 use super::{Assign, ResultPath, Target};
 use crate::source::Span;
@@ -18,16 +19,24 @@ pub struct Retrier {
 }
 
 impl Retrier {
-    /// Seconds before retry `attempt` (the first is 0), before jitter:
-    /// `IntervalSeconds × BackoffRate^attempt`, at most `MaxDelaySeconds`.
+    /// `IntervalSeconds × BackoffRate^n`, at most `MaxDelaySeconds`.
+    #[must_use]
+    pub fn delay(&self) -> Delay {
+        Delay::Exponential {
+            base_ms: self.interval_seconds.saturating_mul(1000),
+            rate: self.backoff_rate,
+            max_ms: self.max_delay_seconds.map(|seconds| seconds.saturating_mul(1000)),
+            jitter: match self.jitter {
+                Jitter::None => everstep_retry::Jitter::None,
+                Jitter::Full => everstep_retry::Jitter::Full,
+            },
+        }
+    }
+
+    /// Seconds before retry `attempt` (the first is 0), before jitter.
     #[must_use]
     pub fn delay_seconds(&self, attempt: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
-        let interval = self.interval_seconds as f64;
-        let power = i32::try_from(attempt).unwrap_or(i32::MAX);
-        let delay = interval * self.backoff_rate.powi(power);
-        #[expect(clippy::cast_precision_loss, reason = "less than 31,622,400")]
-        self.max_delay_seconds.map_or(delay, |max| delay.min(max as f64))
+        self.delay().nominal_ms(u32::try_from(attempt).unwrap_or(u32::MAX)) / 1000.0
     }
 }
 

@@ -140,7 +140,8 @@ impl Bench<'_> {
         let result = match self.mocked().or_else(|| self.request.answer.clone()) {
             Some(Ok(result)) => result,
             Some(Err(failure)) => {
-                return Ok(Came::Failed(Trouble::of_task(failure, self.request.dialect)));
+                let dialect = self.request.dialect;
+                return Ok(Came::Failed(Trouble::of_task(failure, &task.resource, dialect)));
             }
             None => {
                 let resource = task.resource.as_str().to_owned();

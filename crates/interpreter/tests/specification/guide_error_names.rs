@@ -158,6 +158,49 @@ fn an_unhandled_lambda_error_is_matched_by_lambda_unknown_all_and_task_failed() 
     check("Lambda.TooManyRequestsException", "Lambda.TooManyRequestsException", true);
 }
 
+/// What a function could not report itself: as the guide names it, or as the service does today.
+#[test]
+fn a_crash_is_matched_by_both_names_in_both_dialects_and_reported_by_one() {
+    let crashes = ["Runtime.ExitError", "Sandbox.Timedout", "Runtime.OutOfMemory"];
+    for crash in crashes {
+        for pattern in ["Lambda.Unknown", crash, "States.ALL", "States.TaskFailed"] {
+            check(pattern, crash, true);
+            let aws = world(catching(pattern, json!({}))).aws().task("X", [error(crash)]).run();
+            assert_eq!(aws.path().len(), 2, "{pattern} and {crash}");
+        }
+        check("States.Timeout", crash, false);
+        check("Runtime.ImportModuleError", crash, false);
+        let alone = || world(machine(json!({ "X": task(json!({})) }))).task("X", [error(crash)]);
+        let (spec, aws) = (alone().run(), alone().aws().run());
+        assert_eq!(spec.error(), "Lambda.Unknown");
+        assert!(spec.cause().starts_with(crash), "{}", spec.cause());
+        assert_eq!(aws.error(), crash);
+    }
+}
+
+/// A Parallel state matches what its branch failed with, by both names too.
+#[test]
+fn a_crash_in_a_branch_keeps_both_names() {
+    let branch = machine(json!({ "X": task(json!({})) }));
+    for pattern in ["Lambda.Unknown", "Runtime.ExitError"] {
+        let fields = json!({ "Catch": [{ "ErrorEquals": [pattern], "Next": "Y" }] });
+        let definition = machine(json!({
+            "P": parallel(json!([branch]), fields), "Y": { "Type": "Succeed" }
+        }));
+        let run = world(definition).task("X", [error("Runtime.ExitError")]).run();
+        assert_eq!(run.path().last().map(String::as_str), Some("Y"), "{pattern}");
+    }
+}
+
+/// The names that a worker chooses are its own.
+#[test]
+fn an_activity_may_report_what_it_likes() {
+    let mut state = task(json!({}));
+    state["Resource"] = json!("arn:aws:states:us-east-1:123456789012:activity:a");
+    let run = world(machine(json!({ "X": state }))).task("X", [error("Runtime.ExitError")]).run();
+    assert_eq!(run.error(), "Runtime.ExitError");
+}
+
 #[test]
 fn states_can_report_errors_with_other_names() {
     check("HandledError", "HandledError", true);

@@ -1,0 +1,142 @@
+//! The files of a configuration: the entry, and what it includes.
+
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use everstep_asl::document::{self, Node};
+use everstep_asl::{Place, Source, Span};
+
+use crate::diagnostic::Rule;
+use crate::reader::{Cx, Field, File};
+
+/// Far more than anyone writes by hand.
+const BYTES_MAX: usize = 1 << 20;
+const FILES_MAX: usize = 100;
+
+pub(crate) struct Document {
+    pub(crate) file: File,
+    pub(crate) root: Node,
+}
+
+impl Document {
+    pub(crate) fn field<'a>(&'a self, cx: &'a Cx<'a>) -> Field<'a> {
+        Field::root(cx, &self.file, &self.root)
+    }
+}
+
+/// The entry and all that it includes, each once, in the order of their names.
+pub(crate) fn all(cx: &Cx<'_>, entry: &Path) -> Vec<Document> {
+    let mut documents: Vec<Document> = Vec::new();
+    let mut seen = vec![normal(entry)];
+    documents.extend(load(cx, entry, None));
+    let mut next = 0;
+    while next < documents.len() {
+        let mut found = Vec::new();
+        include(cx, &documents[next], &mut seen, &mut found);
+        documents.extend(found);
+        next += 1;
+    }
+    documents
+}
+
+fn include(cx: &Cx<'_>, document: &Document, seen: &mut Vec<PathBuf>, found: &mut Vec<Document>) {
+    let root = document.field(cx);
+    let Some(fields) = root.node.as_object().and_then(|_| root.fields("the configuration")) else {
+        return;
+    };
+    let Some(list) = fields.get("include") else { return };
+    let files = match list.node.as_str() {
+        Some(_) => vec![list],
+        None => list.elements().unwrap_or_default(),
+    };
+    for file in files {
+        let Some(path) = file.path() else { continue };
+        if seen.contains(&normal(&path)) {
+            let message = format!("`{}` is part of the configuration already", path.display());
+            cx.report(file.report(Rule::DuplicateName, message).hint("include each file once"));
+        } else if seen.len() >= FILES_MAX {
+            let message = format!("a configuration has at most {FILES_MAX} files");
+            cx.report(file.report(Rule::OutOfRange, message));
+            return;
+        } else {
+            seen.push(normal(&path));
+            found.extend(load(cx, &path, Some(&file)));
+        }
+    }
+}
+
+/// Without `.` and `..`, so that a file has one name.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(normal.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// Reads a file that something names, or the entry.
+pub(crate) fn load(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Option<Document> {
+    let text = text(cx, path, named)?;
+    let source = Rc::new(Source::new(path.display().to_string(), text));
+    let index = cx.sources.borrow().len();
+    cx.sources.borrow_mut().push(source.clone());
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let file = File { index, source, folder };
+    let problem = if file.source.text().len() > BYTES_MAX {
+        file.diagnostic(
+            Rule::InvalidDocument,
+            Span::default(),
+            Place::root(),
+            "the file is larger than 1 MiB",
+        )
+    } else {
+        match document::read(file.source.text(), file.source.format()) {
+            Ok(root) => return Some(Document { file, root }),
+            Err(error) => {
+                let found = file.diagnostic(
+                    Rule::InvalidDocument,
+                    error.span,
+                    Place::root(),
+                    error.message,
+                );
+                crate::Diagnostic { hint: error.hint, ..found }
+            }
+        }
+    };
+    cx.report(problem);
+    None
+}
+
+pub(crate) fn text(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Option<String> {
+    match (cx.loader.load(path), named) {
+        (Ok(text), _) => Some(text),
+        (Err(error), Some(field)) => {
+            let message = format!("`{}` cannot be read: {error}", path.display());
+            let found = field.report(Rule::UnreadableFile, message);
+            cx.report(found.hint("paths are relative to the file that names them"));
+            None
+        }
+        // The entry cannot be read: there is no file to point at.
+        (Err(error), None) => {
+            let source = Rc::new(Source::new(path.display().to_string(), ""));
+            let file = File { index: 0, source: source.clone(), folder: PathBuf::new() };
+            cx.sources.borrow_mut().push(source);
+            let message = format!("`{}` cannot be read: {error}", path.display());
+            cx.report(file.diagnostic(
+                Rule::UnreadableFile,
+                Span::default(),
+                Place::root(),
+                message,
+            ));
+            None
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A configuration that holds: names resolve, policies are complete.
+
+use std::path::PathBuf;
+
+use everstep_asl::document::Node;
+use everstep_asl::{Span, WorkflowType};
+use everstep_retry::Policy;
+
+use crate::origin::{Given, Line};
+use crate::text::Text;
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    pub functions: Vec<Function>,
+    pub state_machines: Vec<StateMachine>,
+    pub queues: Vec<Queue>,
+    pub destinations: Vec<Destination>,
+    pub defaults: Defaults,
+}
+
+impl Config {
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+
+    #[must_use]
+    pub fn state_machine(&self, name: &str) -> Option<&StateMachine> {
+        self.state_machines.iter().find(|machine| machine.name == name)
+    }
+}
+
+/// What holds for functions that do not say otherwise.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Defaults {
+    pub policy: Option<Given<Policy>>,
+    pub timeout_ms: Option<Given<u64>>,
+    pub concurrency: Option<Given<u32>>,
+    pub max_event_age_ms: Option<Given<u64>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    pub name: String,
+    pub line: Line,
+    pub runtime: Runtime,
+    /// Always there for Python and Node.js.
+    pub handler: Option<String>,
+    /// Where its code is, and where it runs.
+    pub code_dir: PathBuf,
+    /// Program and arguments: always there for commands; for what speaks the Runtime API itself, in
+    /// place of `bootstrap` in its folder.
+    pub command: Vec<Text>,
+    /// Always there for HTTP services.
+    pub url: Option<Text>,
+    pub env: Vec<(String, Text)>,
+    /// Of one attempt.
+    pub timeout_ms: Given<u64>,
+    /// No limit if there is none.
+    pub memory_mib: Option<u32>,
+    /// How many run at a time; no limit if there is none, and none at all if it is 0.
+    pub concurrency: Given<Option<u32>>,
+    pub min_instances: u32,
+    pub idle_timeout_ms: u64,
+    /// After so many a process is replaced.
+    pub max_invocations: Option<u32>,
+    pub bootstrap: Bootstrap,
+    pub policy: Given<Policy>,
+    /// No limit if there is none.
+    pub max_event_age_ms: Given<Option<u64>>,
+    pub on_success: Option<Given<Target>>,
+    pub on_failure: Option<Given<Target>>,
+    /// Where events that could not be processed go, besides the store.
+    pub dead_letter: Option<Given<Target>>,
+    pub next: Vec<Edge>,
+    pub retry_metadata: RetryMetadata,
+    pub idempotent: Idempotent,
+    pub interrupted_attempts: InterruptedAttempts,
+    pub max_interruptions: u32,
+    /// The function that undoes what this one did.
+    pub compensate: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runtime {
+    /// `3.11`
+    Python {
+        version: String,
+    },
+    /// `20`
+    Node {
+        version: String,
+    },
+    /// A program that speaks the Lambda Runtime API itself.
+    Provided,
+    /// A program that reads JSON on standard input and writes JSON on standard output.
+    Command,
+    Http,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bootstrap {
+    /// The official client if it is installed in the function's folder.
+    #[default]
+    Auto,
+    Official,
+    Builtin,
+}
+
+/// What a retry adds to the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RetryMetadata {
+    #[default]
+    None,
+    /// `Retry Number`, `ErrorType`, `ErrorMessage` and `StackTrace`.
+    Unum,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Idempotent {
+    #[default]
+    None,
+    /// The first success answers every invocation with the same key.
+    Result,
+}
+
+/// Whether an attempt that the engine's own death has interrupted was one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InterruptedAttempts {
+    #[default]
+    Count,
+    Free,
+}
+
+/// To the next function of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    pub name: String,
+    pub input_type: InputType,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputType {
+    /// Taken on success, with the result.
+    #[default]
+    Scalar,
+    /// Taken when all retries are used up, with the error.
+    Error,
+}
+
+/// Where results, failures and dead letters go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Function(String),
+    StateMachine(String),
+    Queue(String),
+    Http(Text),
+    File(Text),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateMachine {
+    pub name: String,
+    pub line: Line,
+    pub definition: Definition,
+    pub workflow_type: WorkflowType,
+    /// `spec` or `aws`; the server's if there is none.
+    pub dialect: Option<String>,
+    pub on_failure: Option<Given<Target>>,
+}
+
+/// Read, but not checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub text: String,
+    pub origin: DefinitionOrigin,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefinitionOrigin {
+    File(PathBuf),
+    /// Fields of the configuration itself, which is this one of the files read.
+    Fields {
+        file: usize,
+        node: Box<Node>,
+    },
+    /// A text inside the configuration.
+    Text(Line),
+}
+
+impl DefinitionOrigin {
+    /// Where in the configuration the value stands that a JSON pointer into the definition names.
+    #[must_use]
+    pub fn span(&self, pointer: &str) -> Option<(usize, Span)> {
+        let Self::Fields { file, node } = self else { return None };
+        let found = node.at(pointer)?;
+        Some((*file, found.name_span.unwrap_or(found.node.span)))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    pub name: String,
+    pub line: Line,
+}
+
+/// A target with a name of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    pub name: String,
+    pub line: Line,
+    pub target: Target,
+}

@@ -1,0 +1,152 @@
+//! The sections of a configuration, over all its files.
+
+use std::path::Path;
+
+use crate::azure;
+use crate::diagnostic::Rule;
+use crate::document::{self, Document};
+use crate::function::function;
+use crate::machine::state_machine;
+use crate::model::{Config, Defaults, Destination, Queue, Target};
+use crate::origin::{Given, Origin};
+use crate::reader::{Cx, Field, Fields};
+use crate::retry;
+use crate::target::{Kind, Names};
+
+pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
+    let documents = document::all(cx, entry);
+    let names = Names::default();
+    let mut config = Config::default();
+    let roots: Vec<Fields<'_>> =
+        documents.iter().filter_map(|document| root(cx, document)).collect();
+    if let Some(entry) = roots.first() {
+        config.defaults = defaults(entry);
+    }
+    // Names first: a target may stand before what it names.
+    for fields in &roots {
+        sections(fields, &names, &mut config);
+    }
+    for fields in &roots {
+        functions(fields, &names, &mut config);
+        fields.finish(not_here);
+    }
+    names.check(cx);
+    (!roots.is_empty()).then_some(config)
+}
+
+fn root<'a>(cx: &'a Cx<'a>, document: &'a Document) -> Option<Fields<'a>> {
+    let name = document.file.source.name();
+    let fields = document.field(cx).fields(name)?;
+    if let Some(field) = fields.get("version") {
+        field.integer(1..=1);
+    }
+    // Read when the files were.
+    fields.get("include");
+    for (name, plural) in [("triggers", "triggers"), ("alarms", "alarms")] {
+        if let Some(field) = fields.get(name) {
+            let found =
+                field.at_name(Rule::NotSupported, format!("{plural} are not supported yet"));
+            cx.report(found.hint(format!("remove `{name}`")));
+        }
+    }
+    if document.file.index == 0
+        && let Some(field) = fields.get("compat")
+        && let Some(strict) = field.word(&[("strict", true), ("lenient", false)])
+    {
+        cx.strict.set(strict);
+    }
+    Some(fields)
+}
+
+fn not_here(name: &str) -> Option<String> {
+    let entry = ["defaults", "hostJson", "compat"].contains(&name);
+    entry.then(|| format!("`{name}` stands in the file that includes the others"))
+}
+
+fn defaults(fields: &Fields<'_>) -> Defaults {
+    let mut defaults = Defaults::default();
+    if let Some(fields) = fields.get("defaults").and_then(|field| field.fields("`defaults`")) {
+        defaults.policy = default(&fields, "retry", retry::policy);
+        defaults.timeout_ms = default(&fields, "timeout", Field::positive_duration);
+        defaults.concurrency = default(&fields, "concurrency", |field| field.count(0));
+        defaults.max_event_age_ms = default(&fields, "maxEventAge", Field::positive_duration);
+        fields.finish_plain();
+    }
+    if let Some(field) = fields.get("hostJson") {
+        azure::host_json(&field, &mut defaults);
+    }
+    defaults
+}
+
+fn default<'a, T>(
+    fields: &Fields<'a>,
+    name: &'static str,
+    read: impl FnOnce(&Field<'a>) -> Option<T>,
+) -> Option<Given<T>> {
+    let field = fields.get(name)?;
+    let value = read(&field)?;
+    Some(Given { value, origin: Origin::Defaults(field.line()) })
+}
+
+/// The entries of a section whose names are free.
+fn entries<'a>(
+    fields: &Fields<'a>,
+    section: &'static str,
+    kind: Kind,
+    names: &Names,
+) -> Vec<Field<'a>> {
+    let section = fields.get(section).and_then(|field| {
+        let owner = format!("`{}`", field.name);
+        field.fields(owner)
+    });
+    let entries = section.iter().flat_map(Fields::each);
+    entries.filter(|entry| names.define(kind, entry)).collect()
+}
+
+fn sections(fields: &Fields<'_>, names: &Names, config: &mut Config) {
+    for entry in entries(fields, "queues", Kind::Queue, names) {
+        if let Some(fields) = entry.fields(format!("queue `{}`", entry.name)) {
+            for setting in fields.each() {
+                let message =
+                    format!("settings of queues are not supported yet: `{}`", setting.name);
+                let found = setting.at_name(Rule::NotSupported, message);
+                setting.cx.report(found.hint(format!("write `{}: {{}}`", entry.name)));
+            }
+        }
+        config.queues.push(Queue { name: entry.name.clone(), line: entry.line() });
+    }
+    for entry in entries(fields, "destinations", Kind::Destination, names) {
+        if let Some(target) = destination(&entry, names) {
+            names.define_destination(&entry.name, target.clone());
+            let (name, line) = (entry.name.clone(), entry.line());
+            config.destinations.push(Destination { name, line, target });
+        }
+    }
+}
+
+/// A target by itself, or as the only field of an object.
+fn destination(entry: &Field<'_>, names: &Names) -> Option<Target> {
+    let field = if entry.node.as_str().is_some() {
+        entry.clone()
+    } else {
+        let fields = entry.fields(format!("destination `{}`", entry.name))?;
+        let field = fields.require("target");
+        fields.finish_plain();
+        field?
+    };
+    if field.node.as_str().is_some_and(|text| text.starts_with("destination:")) {
+        let message = "a destination cannot name another one";
+        field.cx.report(field.report(Rule::InvalidTarget, message));
+        return None;
+    }
+    names.target(&field)
+}
+
+fn functions(fields: &Fields<'_>, names: &Names, config: &mut Config) {
+    for entry in entries(fields, "functions", Kind::Function, names) {
+        config.functions.extend(function(&entry, names, &config.defaults));
+    }
+    for entry in entries(fields, "stateMachines", Kind::StateMachine, names) {
+        config.state_machines.extend(state_machine(&entry, names));
+    }
+}
