@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,9 @@ impl Client {
         started["executionArn"].as_str().expect("an ARN").to_owned()
     }
 
-    pub(crate) fn wait(&mut self, execution: &str, status: &str) {
+    /// Asks until an execution has a status, with a pause between two questions: many who wait would
+    /// otherwise measure little but their own questions.
+    pub(crate) fn wait(&mut self, execution: &str, status: &str, pause: Duration) {
         let begun = Instant::now();
         loop {
             let described = self.call("DescribeExecution", &json!({ "executionArn": execution }));
@@ -88,6 +90,9 @@ impl Client {
             }
             assert!(described["status"] == "RUNNING", "{described}");
             assert!(begun.elapsed() < DEADLINE, "{execution} is not {status} in time");
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
         }
     }
 }
