@@ -3,6 +3,7 @@
 //! A connection costs a slot until it closes, a request its body until it is answered. Whoever is too slow
 //! to send either is cut off. What a request means is not known here.
 
+mod body;
 mod handler;
 mod tls;
 
