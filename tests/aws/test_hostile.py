@@ -20,7 +20,7 @@ SEED = 2016
 COUNT = 10_000
 WARM_UP = 1500
 # What the resident memory may grow by after the warm-up: allocators do not give everything back.
-GROWTH_MAX_KIB = 48 * 1024
+GROWTH_MAX_KIB = 32 * 1024
 MIB = 1024 * 1024
 
 
