@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from definitions import PASS, WAIT, passing, task
+from documentation import session
 from everstep import REGION, ROLE, arn
 
 PROGRAM = os.environ.get("EVERSTEP_AWS_CLI", "aws")
@@ -104,3 +105,12 @@ def test_a_synchronous_execution(aws, world):
     proxy = {"HTTP_PROXY": world.server.url, "NO_PROXY": ""}
     done = aws("start-sync-execution", variables=proxy, state_machine_arn=machine)
     assert (done["status"], json.loads(done["output"])) == ("SUCCEEDED", {"fast": True})
+
+
+def test_the_example_of_the_documentation(server):
+    commands, printed = session("The command line", server)
+    found = os.path.dirname(PROGRAM)
+    path = f"{found}:{os.environ['PATH']}" if found else os.environ["PATH"]
+    quiet = {"PATH": path, "AWS_PAGER": "", "NO_PROXY": ""}
+    done = subprocess.run(["bash", "-ec", commands], env=os.environ | quiet, capture_output=True, text=True)
+    assert done.stdout.endswith(printed + "\n"), done.stderr

@@ -3,10 +3,20 @@
 import os
 import subprocess
 
+from documentation import example
+
+
+def node(server, *arguments, **options):
+    environment = os.environ | {"EVERSTEP_URL": server.url}
+    folder = os.environ["EVERSTEP_JAVASCRIPT"]
+    return subprocess.run(["node", *arguments], cwd=folder, env=environment, capture_output=True, text=True, **options)
+
 
 def test_javascript(server):
-    environment = os.environ | {"EVERSTEP_URL": server.url}
-    command = ["node", "--test", "sfn.test.js"]
-    done = subprocess.run(command, cwd=os.environ["EVERSTEP_JAVASCRIPT"], env=environment, capture_output=True, text=True)
+    done = node(server, "--test", "sfn.test.js")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "# pass 6" in done.stdout, done.stdout
+
+
+def test_the_example_of_the_documentation(server):
+    done = node(server, "--input-type=module", "-", input=example("JavaScript", server))
+    assert done.stdout == '"hello"\n', done.stderr
