@@ -25,7 +25,22 @@ WRONG = {
     "structure": ["x", 5, [], False],
     "map": ["x", 5, [], False],
 }
-LITERALS = ["", "{", "}", "[", "nul", "NaN", "{'a':1}", '{"a":1,}', '{"a"}', "{}{}", "\0", "{" * 50, "<xml/>", '{"a":01}']
+LITERALS = [
+    "",
+    "{",
+    "}",
+    "[",
+    "nul",
+    "NaN",
+    "{'a':1}",
+    '{"a":1,}',
+    '{"a"}',
+    "{}{}",
+    "\0",
+    "{" * 50,
+    "<xml/>",
+    '{"a":01}',
+]
 TEXTS = [
     "",
     "\0",
@@ -159,11 +174,23 @@ def hostile_text(random):
 
 def unknown_target(random):
     wrong = random.choice(["", "Fly", "AWSStepFunctions.", "AWSStepFunctions.Fly", "AWSStepFunctions.startExecution"])
-    return random.choice([wrong, "DynamoDB_20120810.ListTables", "x" * 5000, "AWSStepFunctions.\t"]), JSON, "{}", UNKNOWN
+    return (
+        random.choice([wrong, "DynamoDB_20120810.ListTables", "x" * 5000, "AWSStepFunctions.\t"]),
+        JSON,
+        "{}",
+        UNKNOWN,
+    )
 
 
 def unknown_content_type(random):
-    kinds = ["", "text/plain", "application/json", "application/x-amz-json-9.9", "a" * 5000, "multipart/form-data; boundary=x"]
+    kinds = [
+        "",
+        "text/plain",
+        "application/json",
+        "application/x-amz-json-9.9",
+        "a" * 5000,
+        "multipart/form-data; boundary=x",
+    ]
     return target("ListStateMachines"), random.choice(kinds), "{}", UNKNOWN
 
 
@@ -184,11 +211,11 @@ def mutated(random):
         at = random.randrange(len(body)) if body else 0
         what = random.randrange(3)
         if what == 0:
-            body[at:at + 1] = bytes([random.randrange(256)])
+            body[at : at + 1] = bytes([random.randrange(256)])
         elif what == 1:
-            del body[at:at + random.randint(1, 9)]
+            del body[at : at + random.randint(1, 9)]
         else:
-            body[at:at] = body[at:at + random.randint(1, 9)]
+            body[at:at] = body[at : at + random.randint(1, 9)]
     return target(operation), JSON, bytes(body), set()
 
 
@@ -199,7 +226,7 @@ def no_utf8(random):
 
 def lone_surrogate(random):
     text = random.choice(["\\ud800", "\\udfff", "\\ud83d x", "\\ud800\\ud800"])
-    return target("CreateActivity"), JSON, '{"name":"%s"}' % text, SERIALIZATION
+    return target("CreateActivity"), JSON, f'{{"name":"{text}"}}', SERIALIZATION
 
 
 def deep(random):

@@ -86,7 +86,9 @@ def presigned(server, body, sent=None, **options):
     request = AWSRequest("POST", server.url + "/", dict(headers), data=b"")
     Presigner(body, **options).add_auth(request)
     url = urllib.parse.urlsplit(request.url)
-    status, _, answer = server.post("ListStateMachines", body if sent is None else sent, headers, f"{url.path}?{url.query}")
+    status, _, answer = server.post(
+        "ListStateMachines", body if sent is None else sent, headers, f"{url.path}?{url.query}"
+    )
     return status, answer
 
 

@@ -11,7 +11,7 @@ import socket
 import pytest
 from botocore.exceptions import ClientError
 
-from definitions import FAIL, PASS, WAIT, task, waiting
+from definitions import PASS, WAIT, task
 from everstep import ROLE, arn
 from model import OPERATIONS, errors
 
@@ -148,11 +148,39 @@ def _(world):
 simple("CreateStateMachine", "InvalidArn", name="a", definition=PASS, roleArn="no role")
 simple("CreateStateMachine", "InvalidDefinition", name="a", definition="{}", roleArn=ROLE)
 simple("CreateStateMachine", "InvalidName", name="a b", definition=PASS, roleArn=ROLE)
-simple("CreateStateMachine", "InvalidLoggingConfiguration", name="a", definition=PASS, roleArn=ROLE, loggingConfiguration=LOGGING)
-simple("CreateStateMachine", "InvalidTracingConfiguration", name="a", definition=PASS, roleArn=ROLE, tracingConfiguration={})
-simple("CreateStateMachine", "InvalidEncryptionConfiguration", name="a", definition=PASS, roleArn=ROLE, encryptionConfiguration=KEYLESS)
+simple(
+    "CreateStateMachine",
+    "InvalidLoggingConfiguration",
+    name="a",
+    definition=PASS,
+    roleArn=ROLE,
+    loggingConfiguration=LOGGING,
+)
+simple(
+    "CreateStateMachine",
+    "InvalidTracingConfiguration",
+    name="a",
+    definition=PASS,
+    roleArn=ROLE,
+    tracingConfiguration={},
+)
+simple(
+    "CreateStateMachine",
+    "InvalidEncryptionConfiguration",
+    name="a",
+    definition=PASS,
+    roleArn=ROLE,
+    encryptionConfiguration=KEYLESS,
+)
 simple("CreateStateMachine", "TooManyTags", name="a", definition=PASS, roleArn=ROLE, tags=TAGS)
-simple("CreateStateMachine", "ValidationException", name="a", definition=PASS, roleArn=ROLE, versionDescription="unpublished")
+simple(
+    "CreateStateMachine",
+    "ValidationException",
+    name="a",
+    definition=PASS,
+    roleArn=ROLE,
+    versionDescription="unpublished",
+)
 simple("UpdateStateMachine", "InvalidArn", stateMachineArn="no ARN", definition=PASS)
 simple("UpdateStateMachine", "StateMachineDoesNotExist", stateMachineArn=NO_MACHINE, definition=PASS)
 simple("UpdateStateMachine", "ValidationException", stateMachineArn=LABELLED, definition=PASS)
@@ -242,9 +270,24 @@ simple("UpdateStateMachineAlias", "ValidationException", stateMachineAliasArn=NO
 simple("ListStateMachineAliases", "InvalidArn", stateMachineArn="no ARN")
 simple("ListStateMachineAliases", "StateMachineDoesNotExist", stateMachineArn=NO_MACHINE)
 simple("ListStateMachineAliases", "ResourceNotFound", stateMachineArn=NO_MACHINE + ":1")
-simple("CreateStateMachineAlias", "InvalidArn", name="live", routingConfiguration=[{"stateMachineVersionArn": "no ARN", "weight": 100}])
-simple("CreateStateMachineAlias", "ResourceNotFound", name="live", routingConfiguration=[{"stateMachineVersionArn": NO_MACHINE + ":1", "weight": 100}])
-simple("CreateStateMachineAlias", "ValidationException", name="live", routingConfiguration=[{"stateMachineVersionArn": NO_MACHINE + ":1", "weight": 99}])
+simple(
+    "CreateStateMachineAlias",
+    "InvalidArn",
+    name="live",
+    routingConfiguration=[{"stateMachineVersionArn": "no ARN", "weight": 100}],
+)
+simple(
+    "CreateStateMachineAlias",
+    "ResourceNotFound",
+    name="live",
+    routingConfiguration=[{"stateMachineVersionArn": NO_MACHINE + ":1", "weight": 100}],
+)
+simple(
+    "CreateStateMachineAlias",
+    "ValidationException",
+    name="live",
+    routingConfiguration=[{"stateMachineVersionArn": NO_MACHINE + ":1", "weight": 99}],
+)
 
 
 @case("PublishStateMachineVersion", "ConflictException")
@@ -419,7 +462,9 @@ def forgotten(world):
 
 
 for error, token in {"TaskTimedOut": settled, "TaskDoesNotExist": forgotten}.items():
-    case("SendTaskSuccess", error)(lambda world, token=token: world.sfn.send_task_success(taskToken=token(world), output="1"))
+    case("SendTaskSuccess", error)(
+        lambda world, token=token: world.sfn.send_task_success(taskToken=token(world), output="1")
+    )
     case("SendTaskFailure", error)(lambda world, token=token: world.sfn.send_task_failure(taskToken=token(world)))
     case("SendTaskHeartbeat", error)(lambda world, token=token: world.sfn.send_task_heartbeat(taskToken=token(world)))
 
@@ -430,12 +475,22 @@ PASS_STATE = '{"Type":"Pass","End":true}'
 simple("TestState", "InvalidArn", definition=PASS_STATE, roleArn="no role")
 simple("TestState", "InvalidDefinition", definition='{"Type":"Fly"}', roleArn=ROLE)
 simple("TestState", "InvalidExecutionInput", definition=PASS_STATE, roleArn=ROLE, input="{")
-simple("TestState", "ValidationException", definition=PASS_STATE, roleArn=ROLE, mock={"result": "1", "errorOutput": {"error": "E"}})
+simple(
+    "TestState",
+    "ValidationException",
+    definition=PASS_STATE,
+    roleArn=ROLE,
+    mock={"result": "1", "errorOutput": {"error": "E"}},
+)
 
 
 # Tags
 
-for operation, more in {"ListTagsForResource": {}, "TagResource": {"tags": TAGS[:1]}, "UntagResource": {"tagKeys": ["k"]}}.items():
+for operation, more in {
+    "ListTagsForResource": {},
+    "TagResource": {"tags": TAGS[:1]},
+    "UntagResource": {"tagKeys": ["k"]},
+}.items():
     simple(operation, "InvalidArn", resourceArn="no ARN", **more)
     simple(operation, "ResourceNotFound", resourceArn=NO_MACHINE, **more)
 

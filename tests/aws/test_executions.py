@@ -76,19 +76,23 @@ def test_failures_and_time_outs(world):
 
 
 def test_lists_by_status_and_redrive(world):
-    machine = world.machine(text({
-        "Which": {
-            "Type": "Choice",
-            "Choices": [
-                {"Variable": "$.do", "StringEquals": "fail", "Next": "Fail"},
-                {"Variable": "$.do", "StringEquals": "wait", "Next": "Wait"},
-            ],
-            "Default": "Done",
-        },
-        "Fail": {"Type": "Fail", "Error": "E"},
-        "Wait": {"Type": "Wait", "Seconds": 3600, "End": True},
-        "Done": {"Type": "Succeed"},
-    }))
+    machine = world.machine(
+        text(
+            {
+                "Which": {
+                    "Type": "Choice",
+                    "Choices": [
+                        {"Variable": "$.do", "StringEquals": "fail", "Next": "Fail"},
+                        {"Variable": "$.do", "StringEquals": "wait", "Next": "Wait"},
+                    ],
+                    "Default": "Done",
+                },
+                "Fail": {"Type": "Fail", "Error": "E"},
+                "Wait": {"Type": "Wait", "Seconds": 3600, "End": True},
+                "Done": {"Type": "Succeed"},
+            }
+        )
+    )
     started = {}
     for what in ["fail", "wait", "done", "stop", "again"]:
         word = {"stop": "wait", "again": "fail"}.get(what, what)
@@ -116,10 +120,14 @@ def test_lists_by_status_and_redrive(world):
 
 def test_a_redrive_goes_on_from_where_it_failed(world):
     activity = world.activity()
-    machine = world.machine(text({
-        "First": {"Type": "Pass", "Result": 1, "ResultPath": "$.first", "Next": "Work"},
-        "Work": {"Type": "Task", "Resource": activity, "End": True},
-    }))
+    machine = world.machine(
+        text(
+            {
+                "First": {"Type": "Pass", "Result": 1, "ResultPath": "$.first", "Next": "Work"},
+                "Work": {"Type": "Task", "Resource": activity, "End": True},
+            }
+        )
+    )
     execution = world.start(machine, {})
 
     def worked(**answer):

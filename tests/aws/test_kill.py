@@ -29,19 +29,21 @@ DOUBLED = {"doubled.$": "$.doubled", "n.$": "$.n"}
 
 
 def order(activity):
-    return text({
-        "Prepare": {"Type": "Pass", "Result": True, "ResultPath": "$.prepared", "Next": "Work"},
-        "Work": {
-            "Type": "Task",
-            "Resource": activity,
-            "TimeoutSeconds": 2,
-            "Retry": [LATE | {"MaxAttempts": 99}],
-            "ResultPath": "$.doubled",
-            "Next": "Rest",
-        },
-        "Rest": {"Type": "Wait", "Seconds": 1, "Next": "Finish"},
-        "Finish": {"Type": "Pass", "Parameters": DOUBLED, "End": True},
-    })
+    return text(
+        {
+            "Prepare": {"Type": "Pass", "Result": True, "ResultPath": "$.prepared", "Next": "Work"},
+            "Work": {
+                "Type": "Task",
+                "Resource": activity,
+                "TimeoutSeconds": 2,
+                "Retry": [LATE | {"MaxAttempts": 99}],
+                "ResultPath": "$.doubled",
+                "Next": "Rest",
+            },
+            "Rest": {"Type": "Wait", "Seconds": 1, "Next": "Finish"},
+            "Finish": {"Type": "Pass", "Parameters": DOUBLED, "End": True},
+        }
+    )
 
 
 class Load:
@@ -58,6 +60,11 @@ class Load:
         self.threads = [threading.Thread(target=self.guarded, args=(self.work,)) for _ in range(WORKERS)]
         self.threads += [threading.Thread(target=self.guarded, args=(self.start, i)) for i in range(STARTERS)]
         self.threads += [threading.Thread(target=self.guarded, args=(self.stop,))]
+
+    def goes_on(self):
+        """Waits until clients have been told of some more starts."""
+        enough = len(self.told) + STARTS_PER_KILL
+        until(lambda: self.problems or len(self.told) >= enough, "clients that are told of starts")
 
     def guarded(self, job, *arguments):
         try:
@@ -139,12 +146,11 @@ def test_killed_under_load(mortal):
     [thread.start() for thread in load.threads]
     try:
         for _ in range(KILLS):
-            enough = len(load.told) + STARTS_PER_KILL
-            until(lambda: load.problems or len(load.told) >= enough, "clients that are told of starts")
+            load.goes_on()
             mortal.kill()
             mortal.start()
         world = World(mortal, mortal.client())
-        until(lambda: load.problems or len(load.told) >= enough + STARTS_PER_KILL, "starts after the last kill")
+        load.goes_on()
     finally:
         load.over.set()
         [thread.join() for thread in load.threads]
@@ -178,7 +184,8 @@ def check_orders(world, load):
         load.over.set()
         [thread.join() for thread in load.threads]
     assert not load.problems, load.problems
-    print(f"{len(load.told)} told, {len(load.unanswered)} unanswered, of which {len(set(names) & set(load.unanswered))} there")
+    found = len(set(names) & set(load.unanswered))
+    print(f"{len(load.told)} told, {len(load.unanswered)} unanswered, of which {found} are there")
 
 
 def check_order(world, execution, n):

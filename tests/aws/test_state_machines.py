@@ -172,18 +172,19 @@ def test_validation_says_what_is_wrong(world):
     assert world.sfn.validate_state_machine_definition(definition=callback, type="EXPRESS")["result"] == "FAIL"
 
 
-def test_tags(world):
-    for resource in [world.machine(tags=[{"key": "a", "value": "1"}]), world.activity(tags=[{"key": "a", "value": "1"}])]:
+@pytest.mark.parametrize("kind", ["machine", "activity"])
+def test_tags(world, kind):
+    resource = getattr(world, kind)(tags=[{"key": "a", "value": "1"}])
 
-        def tags():
-            found = world.sfn.list_tags_for_resource(resourceArn=resource)["tags"]
-            return {tag["key"]: tag["value"] for tag in found}
+    def tags():
+        found = world.sfn.list_tags_for_resource(resourceArn=resource)["tags"]
+        return {tag["key"]: tag["value"] for tag in found}
 
-        assert tags() == {"a": "1"}
-        world.sfn.tag_resource(resourceArn=resource, tags=[{"key": "a", "value": "2"}, {"key": "b", "value": ""}])
-        assert tags() == {"a": "2", "b": ""}
-        world.sfn.untag_resource(resourceArn=resource, tagKeys=["a", "never"])
-        assert tags() == {"b": ""}
-        with pytest.raises(ClientError) as raised:
-            world.sfn.tag_resource(resourceArn=resource, tags=[{"key": "aws:x", "value": "1"}])
-        assert raised.value.response["Error"]["Code"] == "ValidationException"
+    assert tags() == {"a": "1"}
+    world.sfn.tag_resource(resourceArn=resource, tags=[{"key": "a", "value": "2"}, {"key": "b", "value": ""}])
+    assert tags() == {"a": "2", "b": ""}
+    world.sfn.untag_resource(resourceArn=resource, tagKeys=["a", "never"])
+    assert tags() == {"b": ""}
+    with pytest.raises(ClientError) as raised:
+        world.sfn.tag_resource(resourceArn=resource, tags=[{"key": "aws:x", "value": "1"}])
+    assert raised.value.response["Error"]["Code"] == "ValidationException"

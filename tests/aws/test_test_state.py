@@ -31,7 +31,11 @@ def test_levels_of_inspection(world):
     for level in ["INFO", "DEBUG", "TRACE"]:
         options = {"input": '{"a":1}', "mock": mock, "inspectionLevel": level}
         found = inspected(world, TASK, **options)
-        assert (found["status"], json.loads(found["output"]), found["nextState"]) == ("SUCCEEDED", {"got": "five"}, "After")
+        assert (found["status"], json.loads(found["output"]), found["nextState"]) == (
+            "SUCCEEDED",
+            {"got": "five"},
+            "After",
+        )
         data = found.get("inspectionData", {})
         if level == "INFO":
             assert data == {}
@@ -98,7 +102,12 @@ def test_a_choice_and_a_failure(world):
 
 def test_a_task_without_a_mock_is_really_called(world):
     name = world.name()
-    state = {"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:sfn:createActivity", "Parameters": {"Name": name}, "End": True}
+    state = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::aws-sdk:sfn:createActivity",
+        "Parameters": {"Name": name},
+        "End": True,
+    }
     found = inspected(world, state, roleArn=ROLE)
     assert json.loads(found["output"])["ActivityArn"].endswith(f":activity:{name}")
 

@@ -73,7 +73,11 @@ def test_an_alias_routes_by_weight(world):
 
 def test_an_alias_is_found_again_changed_and_deleted(world):
     _, one, two = two_versions(world)
-    request = {"name": "live", "description": "d", "routingConfiguration": [{"stateMachineVersionArn": one, "weight": 100}]}
+    request = {
+        "name": "live",
+        "description": "d",
+        "routingConfiguration": [{"stateMachineVersionArn": one, "weight": 100}],
+    }
     first = world.sfn.create_state_machine_alias(**request)
     again = world.sfn.create_state_machine_alias(**request)
     alias = first["stateMachineAliasArn"]
