@@ -23,6 +23,8 @@ WARM_UP = 1500
 # What the resident memory may grow by after the warm-up: allocators do not give everything back.
 GROWTH_MAX_KIB = 32 * 1024
 MIB = 1024 * 1024
+# What all bodies that are being received may take, as buffers that double when they are full.
+BODIES_MAX_KIB = 2 * 128 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +181,31 @@ def test_bodies_of_a_hundred_mebibytes(hostile_server, chunked):
     print(f"peak: {peak // 1024} MiB more")
     assert peak < GROWTH_MAX_KIB
     alive(hostile_server)
+
+
+def test_many_large_bodies_that_never_end(hostile_server):
+    """What is being received is bounded as a whole: small requests are answered, large ones put off."""
+    almost = b'{"name":"' + b"x" * (4 * MIB - 100)
+    before = memory_kib(hostile_server, "VmHWM")
+    connections = [connect(hostile_server) for _ in range(150)]
+    try:
+        for connection in connections:
+            connection.sendall(head(f"Content-Length: {4 * MIB}") + almost)
+        alive(hostile_server)
+        status, _, body = hostile_server.post("ListStateMachines", {"nextToken": "x" * MIB})
+        assert (status, refusal(json.dumps(body))) == (400, "ThrottlingException")
+    finally:
+        for connection in connections:
+            connection.close()
+    peak = memory_kib(hostile_server, "VmHWM") - before
+    print(f"peak: {peak // 1024} MiB more")
+    assert peak < BODIES_MAX_KIB + GROWTH_MAX_KIB
+
+    def there_is_room():
+        _, _, body = hostile_server.post("ListStateMachines", {"nextToken": "x" * MIB})
+        return refusal(json.dumps(body)) == "ValidationException"
+
+    until(there_is_room, "room for large bodies")
 
 
 def test_a_body_that_only_claims_to_be_large(hostile_server):

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::body::{self, Broken};
+use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Listening};
 use crate::access::{self, Keys, Policy, SKEW_MS};
 use crate::protocol::{self, Answer, Common, Error};
@@ -20,12 +20,14 @@ struct Desk {
     service: Arc<Service>,
     keys: Keys,
     bounds: Bounds,
+    room: Room,
     encrypted: bool,
 }
 
 pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
     let Listening { keys, tls, bounds } = listening.clone();
-    let desk = Arc::new(Desk { service, keys, bounds, encrypted: tls.is_some() });
+    let room = Room::new(bounds.bodies_bytes);
+    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted: tls.is_some() });
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
@@ -71,19 +73,23 @@ impl Desk {
             text(&head.headers, "x-amz-target"),
             text(&head.headers, "content-type"),
         )?;
-        self.admit(&head, &body)?;
-        let output = self.service.call(operation, &protocol::read(&body)?).await?;
+        self.admit(&head, body.bytes())?;
+        let asked = protocol::read(body.bytes())?;
+        drop(body);
+        let output = self.service.call(operation, &asked).await?;
         Ok(Answer::success(operation, &output, request_id))
     }
 
-    async fn body(&self, body: Body) -> Result<Vec<u8>, Error> {
+    async fn body(&self, body: Body) -> Result<Received<'_>, Error> {
         let wrong = |message: String| Err(Error::common(Common::Serialization, message));
         let bytes_max = self.bounds.body_bytes;
-        match tokio::time::timeout(self.bounds.patience, body::gather(body, bytes_max)).await {
-            Ok(Ok(body)) => Ok(body),
+        let received = receive(body, bytes_max, &self.room);
+        match tokio::time::timeout(self.bounds.patience, received).await {
+            Ok(Ok(received)) => Ok(received),
             Ok(Err(Broken::TooLong)) => {
                 wrong(format!("the body of the request is longer than {bytes_max} bytes"))
             }
+            Ok(Err(Broken::NoRoom)) => Err(Error::common(Common::Throttling, "Rate exceeded")),
             Ok(Err(Broken::CutOff)) => wrong("the body of the request ends too early".to_owned()),
             Err(_) => wrong("the body of the request came too slowly".to_owned()),
         }
