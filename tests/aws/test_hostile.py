@@ -263,6 +263,20 @@ def test_old_http_is_spoken(hostile_server):
     assert status == 200 and "stateMachines" in json.loads(body)
 
 
+def test_a_body_in_pieces(hostile_server):
+    sent = head("Transfer-Encoding: chunked") + b"1\r\n{\r\n1;extension=yes\r\n}\r\n0\r\nTrailer: yes\r\n\r\n"
+    status, body = exchange(hostile_server, sent)
+    assert status == 200 and "stateMachines" in json.loads(body)
+
+
+def test_a_caller_that_asks_before_it_sends(hostile_server):
+    with connect(hostile_server) as connection:
+        connection.sendall(head("Expect: 100-continue", "Content-Length: 2", "Connection: close"))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")
+        connection.sendall(b"{}")
+        assert received(connection).startswith(b"HTTP/1.1 200 ")
+
+
 def test_requests_in_a_row_are_answered_in_a_row(hostile_server):
     """Pipelining, good and bad ones mixed."""
     good, bad = b"{}", b'{"maxResults":"x"}'
