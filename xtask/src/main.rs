@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own habits, as programs.
 
+mod aws;
 mod conformance;
 mod definitions;
 mod jsonata;
@@ -22,6 +23,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Call a real server through the AWS SDKs and the AWS command line
+    Aws(aws::Arguments),
     /// Replay recorded behaviour of the service
     Conformance {
         /// A directory with execution/, validation/ and teststate/
@@ -63,6 +66,7 @@ fn root() -> PathBuf {
 
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
+        Task::Aws(arguments) => aws::run(&arguments),
         Task::Conformance { directory, only, self_check: true, .. } => {
             conformance::self_check(&directory, only.as_deref())
         }

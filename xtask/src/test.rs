@@ -8,12 +8,13 @@ use anyhow::{Context, Result, bail};
 const SHARED: &str = "../shared";
 
 pub(crate) fn run() -> Result<ExitCode> {
-    provide("python3", "python3")?;
+    provide(&["python3", "--version"], "python3")?;
     step("format", &["fmt", "--all", "--check"])?;
     step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     step("tests", &["test", "--workspace", "--quiet"])?;
     xtask(&["tidy"])?;
     xtask(&["simulate", "--seeds", "300"])?;
+    xtask(&["aws"])?;
     let shared = crate::root().join(SHARED);
     let with = |task: &str, data: &str| -> Result<()> {
         let data = shared.join(data);
@@ -32,19 +33,20 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs a program that tests need, where it is missing and this is Debian.
-fn provide(program: &str, package: &str) -> Result<()> {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if found {
+/// Installs what tests need, where a command shows that it is missing and this is Debian.
+pub(crate) fn provide(shown_by: &[&str], package: &str) -> Result<()> {
+    let program = shown_by[0];
+    let found = Command::new(program).args(&shown_by[1..]).output();
+    if found.is_ok_and(|output| output.status.success()) {
         return Ok(());
     }
     println!("--- installing {package}");
     for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", package][..]] {
         let status = Command::new("apt-get").args(arguments).status();
         let status = status
-            .with_context(|| format!("{program} is missing and apt-get cannot install it"))?;
+            .with_context(|| format!("{package} is missing and apt-get cannot install it"))?;
         if !status.success() {
-            bail!("apt-get could not install {package}: install {program} by hand");
+            bail!("apt-get could not install {package}: install what gives {program} by hand");
         }
     }
     Ok(())

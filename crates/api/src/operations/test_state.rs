@@ -8,7 +8,7 @@ use everstep_interpreter::{Failure, Identity, Payload};
 use everstep_runtime::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use tokio::sync::oneshot;
 
-use super::Answer;
+use super::{Answer, configuration};
 use crate::args::Args;
 use crate::protocol::{Error, Name};
 use crate::service::Service;
@@ -17,6 +17,9 @@ use crate::service::Service;
 const TIME_MAX: Duration = Duration::from_secs(300);
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
+    if let Some(role) = args.text("roleArn") {
+        configuration::role(args, role)?;
+    }
     let identity = identity(service, args);
     let arn = identity.execution_arn.clone();
     let mut request = Request {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use everstep_signature::{Keys, Policy, SKEW_MS};
 
+use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Listening};
 use crate::protocol::{self, Answer, Common, Error};
 use crate::service::Service;
@@ -19,16 +20,22 @@ struct Desk {
     service: Arc<Service>,
     keys: Keys,
     bounds: Bounds,
+    room: Room,
     encrypted: bool,
 }
 
 pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
     let Listening { keys, tls, bounds } = listening.clone();
-    let desk = Arc::new(Desk { service, keys, bounds, encrypted: tls.is_some() });
+    let room = Room::new(bounds.bodies_bytes);
+    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted: tls.is_some() });
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
         .route("/ready", get(health))
+        .fallback(async |uri: Uri| elsewhere(StatusCode::NOT_FOUND, &uri))
+        .method_not_allowed_fallback(async |uri: Uri| {
+            elsewhere(StatusCode::METHOD_NOT_ALLOWED, &uri)
+        })
         .with_state(desk)
 }
 
@@ -38,6 +45,15 @@ async fn health(State(desk): State<Arc<Desk>>) -> Response {
         None => (StatusCode::OK, "{\"status\":\"ok\"}\n").into_response(),
         Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
+}
+
+/// What is said where nothing is: in the shape that SDKs read, for it is they who get lost.
+fn elsewhere(status: StatusCode, uri: &Uri) -> Response {
+    let path: String = uri.path().chars().take(100).collect();
+    let message = format!("there is nothing at '{path}' for this: requests are POSTs to '/'");
+    let error = Error::common(Common::UnknownOperation, message);
+    let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
+    written(Answer { status: status.as_u16(), ..answer })
 }
 
 async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
@@ -52,23 +68,30 @@ async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response
 impl Desk {
     async fn answer(&self, request: Request<Body>, request_id: &str) -> Result<Answer, Error> {
         let (head, body) = request.into_parts();
+        let body = self.body(body).await?;
         let operation = protocol::route(
             text(&head.headers, "x-amz-target"),
             text(&head.headers, "content-type"),
         )?;
-        let body = self.body(body).await?;
-        self.admit(&head, &body)?;
-        let output = self.service.call(operation, &protocol::read(&body)?).await?;
+        self.admit(&head, body.bytes())?;
+        let asked = protocol::read(body.bytes())?;
+        drop(body);
+        let output = self.service.call(operation, &asked).await?;
         Ok(Answer::success(operation, &output, request_id))
     }
 
-    async fn body(&self, body: Body) -> Result<Bytes, Error> {
-        let wrong = |message: &str| Error::common(Common::Serialization, message);
-        let read = to_bytes(body, self.bounds.body_bytes);
-        match tokio::time::timeout(self.bounds.patience, read).await {
-            Ok(Ok(body)) => Ok(body),
-            Ok(Err(_)) => Err(wrong("the body of the request is too long or ends too early")),
-            Err(_) => Err(wrong("the body of the request came too slowly")),
+    async fn body(&self, body: Body) -> Result<Received<'_>, Error> {
+        let wrong = |message: String| Err(Error::common(Common::Serialization, message));
+        let bytes_max = self.bounds.body_bytes;
+        let received = receive(body, bytes_max, &self.room);
+        match tokio::time::timeout(self.bounds.patience, received).await {
+            Ok(Ok(received)) => Ok(received),
+            Ok(Err(Broken::TooLong)) => {
+                wrong(format!("the body of the request is longer than {bytes_max} bytes"))
+            }
+            Ok(Err(Broken::NoRoom)) => Err(Error::common(Common::Throttling, "Rate exceeded")),
+            Ok(Err(Broken::CutOff)) => wrong("the body of the request ends too early".to_owned()),
+            Err(_) => wrong("the body of the request came too slowly".to_owned()),
         }
     }
 

@@ -3,6 +3,7 @@
 //! A connection costs a slot until it closes, a request its body until it is answered. Whoever is too slow
 //! to send either is cut off. What a request means is not known here.
 
+mod body;
 mod handler;
 mod tls;
 
@@ -39,6 +40,8 @@ pub struct Bounds {
     pub connections: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// Bytes of all bodies that are being received.
+    pub bodies_bytes: usize,
     /// Time for a TLS handshake, for the head of a request, and for its body.
     pub patience: Duration,
 }
@@ -46,7 +49,12 @@ pub struct Bounds {
 impl Default for Bounds {
     fn default() -> Self {
         // A definition may have a megabyte, and as a JSON string it can be twice as long.
-        Self { connections: 10_000, body_bytes: 4 << 20, patience: Duration::from_secs(20) }
+        Self {
+            connections: 10_000,
+            body_bytes: 4 << 20,
+            bodies_bytes: 128 << 20,
+            patience: Duration::from_secs(20),
+        }
     }
 }
 

@@ -1,0 +1,93 @@
+//! Requests: whatever the body, an operation answers as the model says, or refuses in the protocol's
+//! shape; and never that it is broken.
+
+#![no_main]
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use everstep_api::protocol::{Answer, Operation, check, conforms, read};
+use everstep_api::{Building, Place, Service, Unsupported};
+use everstep_runtime::{Settings, Silent, SystemClock};
+use everstep_store::MemoryStore;
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+/// Requests before all is forgotten: what they have made would fill the memory.
+const REQUESTS_MAX: usize = 2000;
+
+struct House {
+    runtime: Runtime,
+    service: Arc<Service>,
+    requests: usize,
+}
+
+impl House {
+    /// A service that has a machine and an activity, so that requests find something.
+    fn new() -> Self {
+        let runtime = Runtime::new().expect("threads can be had");
+        let building = Building {
+            store: Arc::new(MemoryStore::new(1)),
+            functions: Arc::new(Unsupported),
+            observer: Arc::new(Silent),
+            clock: Arc::new(SystemClock),
+            settings: Settings { workers: 1, ..Settings::default() },
+            place: Place::default(),
+        };
+        let entered = runtime.enter();
+        let service = Service::open(building).expect("an empty store opens");
+        drop(entered);
+        let house = Self { runtime, service, requests: 0 };
+        let definition = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}"#;
+        let role = "arn:aws:iam::123456789012:role/r";
+        let machine = json!({ "name": "m", "definition": definition, "roleArn": role });
+        house.call(Operation::CreateStateMachine, &machine).expect("a good request");
+        house.call(Operation::CreateActivity, &json!({ "name": "a" })).expect("a good request");
+        house
+    }
+
+    fn call(&self, operation: Operation, body: &Value) -> Result<Value, everstep_api::protocol::Error> {
+        self.runtime.block_on(self.service.call(operation, body))
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.service.shut_down();
+    }
+}
+
+thread_local! {
+    static HOUSE: RefCell<Option<House>> = const { RefCell::new(None) };
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((number, body)) = data.split_first() else { return };
+    let operation = Operation::ALL[usize::from(*number) % Operation::ALL.len()];
+    let answered = read(body).and_then(|body| {
+        check(operation, &body)?;
+        // These wait, for a task or for the end of an execution.
+        let waits = [Operation::GetActivityTask, Operation::StartSyncExecution, Operation::TestState];
+        if waits.contains(&operation) { Ok(Value::Null) } else { called(operation, &body) }
+    });
+    if let Err(error) = answered {
+        let answer = Answer::error(&error, "id");
+        assert!((400..500).contains(&answer.status), "{operation:?}: {error}");
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert!(body["__type"].is_string(), "{body}");
+    }
+});
+
+fn called(operation: Operation, body: &Value) -> Result<Value, everstep_api::protocol::Error> {
+    HOUSE.with_borrow_mut(|house| {
+        if house.as_ref().is_some_and(|house| house.requests >= REQUESTS_MAX) {
+            *house = None;
+        }
+        let house = house.get_or_insert_with(House::new);
+        house.requests += 1;
+        let answer = house.call(operation, body)?;
+        assert_eq!(conforms(operation, &answer), Ok(()), "{operation:?}: {answer}");
+        Ok(answer)
+    })
+}

@@ -1,0 +1,31 @@
+"""State machines that the tests run."""
+
+import json
+
+
+def text(states, start=None, **top):
+    """A definition whose first state is where it begins."""
+    return json.dumps({"StartAt": start or next(iter(states)), "States": states} | top)
+
+
+def passing(result=None, **fields):
+    state = {"Type": "Pass", "End": True} | fields
+    return text({"Only": state if result is None else state | {"Result": result}})
+
+
+def waiting(seconds=3600):
+    return text({"Wait": {"Type": "Wait", "Seconds": seconds, "End": True}})
+
+
+def failing(error="Broken", cause="by design"):
+    return text({"Fail": {"Type": "Fail", "Error": error, "Cause": cause}})
+
+
+def task(resource, parameters=None, **fields):
+    state = {"Type": "Task", "Resource": resource, "End": True} | fields
+    return text({"Work": state if parameters is None else state | {"Parameters": parameters}})
+
+
+PASS = passing()
+WAIT = waiting()
+FAIL = failing()
