@@ -7,96 +7,11 @@
 mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use regex::Regex;
-use support::{pin_scrubbed, root};
+use support::server::Server;
 
 const DEFINITIONS: &str = "testdata/cli/remote";
-
-/// `everstep serve` on a port of its own, killed when it is dropped.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(data: &Path, listen: &str, more: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everstep"))
-            .args(["serve", "--listen", listen, "--data"])
-            .arg(data)
-            .envs(more.iter().copied())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let line = first_line(child.stderr.take().unwrap());
-        let url = line.strip_prefix("everstep listens on ").unwrap().split(',').next().unwrap();
-        Self { child, url: url.to_owned() }
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_everstep"));
-        command.args(arguments).current_dir(root()).env("EVERSTEP_ENDPOINT", &self.url);
-        for name in
-            ["EVERSTEP_ACCESS_KEYS", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "NO_COLOR"]
-        {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).stdin(Stdio::null()).output().unwrap()
-    }
-
-    /// Must succeed; its standard output.
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Pins what the command does.
-    fn check(&self, name: &str, arguments: &[&str]) {
-        self.pin(name, arguments, &self.run(arguments));
-    }
-
-    fn pin(&self, name: &str, arguments: &[&str], output: &Output) {
-        let command = format!("everstep {}", arguments.join(" "));
-        pin_scrubbed(name, &command, output, |text| scrubbed(&text.replace(&self.url, "URL")));
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn first_line(stderr: ChildStderr) -> String {
-    let mut line = String::new();
-    BufReader::new(stderr).read_line(&mut line).unwrap();
-    line
-}
-
-/// Times and durations. Lines that hold a duration lose their columns, and tables with such lines their width.
-fn scrubbed(text: &str) -> String {
-    let replace = |text: &str, pattern: &str, with: &str| {
-        Regex::new(pattern).unwrap().replace_all(text, with).into_owned()
-    };
-    let text = replace(text, r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "YYYY-MM-DD HH:MM:SSZ");
-    let text = replace(&text, r#""(\w+Date|timestamp)": [\d.]+"#, "\"$1\": TIME");
-    let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", "UUID");
-    let text = replace(&text, r"(?m)^.* (\d+\.\d s|\d+ ms)( .*)?$", "«$0»");
-    let text = replace(&text, r"\d+\.\d s|\d+ ms", "TIME");
-    let lines = text.lines().map(|line| match line.strip_prefix('«') {
-        Some(line) => replace(line.trim_end_matches('»'), " +", " "),
-        None => replace(line, "[─]{3,}|[═]{3,}", "───"),
-    });
-    lines.map(|line| line + "\n").collect()
-}
 
 fn server() -> (tempfile::TempDir, Server) {
     let directory = tempfile::tempdir().unwrap();
@@ -230,7 +145,7 @@ fn an_execution_that_is_watched() {
 #[test]
 fn nothing_answers() {
     let (_directory, server) = server();
-    let gone = Server { url: server.url.clone(), child: spawned() };
+    let gone = Server { url: server.url.clone(), child: spawned(), said: Vec::new() };
     drop(server);
     gone.check("remote-nothing-answers", &["machines", "list"]);
     gone.check("remote-not-a-url", &["machines", "list", "--endpoint", "localhost"]);

@@ -7,6 +7,8 @@
     reason = "for tests, each of which uses some of it"
 )]
 
+pub mod server;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
