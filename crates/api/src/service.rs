@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_interpreter::{Dialect, Limits};
 use everstep_runtime::{
-    Clock, Engine, Message, Observer, Parts, Prepared, Reader, Reply, Revision, Settings,
-    TaskRunner,
+    Clock, Engine, Level, Logging, Message, Observer, Parts, Prepared, Reader, Reply, Revision,
+    Settings, TaskRunner,
 };
 use everstep_store::Store;
 use serde_json::Value;
@@ -104,6 +104,12 @@ impl Service {
         self.engine.failure()
     }
 
+    /// What is stored of executions.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
     /// Stops, and waits until all that was accepted is durable. Blocks.
     pub fn shut_down(&self) {
         self.engine.shut_down();
@@ -175,6 +181,10 @@ impl Service {
         revision.payload_bytes = self.place.limits.payload_bytes as u64;
         revision.history_events = self.place.limits.history_events;
         revision.inline_concurrency = self.place.limits.inline_concurrency;
+        let scale = self.place.limits.wait_scale_millionths;
+        let usual = Limits::default().wait_scale_millionths;
+        revision.wait_scale_millionths = Some(scale).filter(|scale| *scale != usual);
+        revision.logging = settings.logging.as_ref().and_then(logging);
         let revision = if machine.express { revision.express() } else { revision };
         let prepared = self.prepare(revision).await?;
         let mut known = lock();
@@ -184,6 +194,18 @@ impl Service {
         known.insert(key.clone(), prepared.clone());
         Ok(prepared)
     }
+}
+
+/// What a machine's configuration asks for.
+fn logging(configuration: &Value) -> Option<Logging> {
+    let level = match configuration["level"].as_str()? {
+        "ALL" => Level::All,
+        "ERROR" => Level::Error,
+        "FATAL" => Level::Fatal,
+        _ => return None,
+    };
+    let data = configuration["includeExecutionData"] == true;
+    Some(Logging { level, data })
 }
 
 impl From<Failed> for Error {

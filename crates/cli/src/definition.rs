@@ -91,6 +91,16 @@ pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>
     Ok(Ok((source, machine)))
 }
 
+/// Whether the definition has errors; they are told on standard error.
+pub(crate) fn refused(source: &Source, workflow_type: Type) -> anyhow::Result<bool> {
+    let parsed = everstep_asl::parse(source, &workflow_type.options());
+    let errors = parsed.has_errors();
+    if errors {
+        refuse(Source::new(source.name(), source.text()), parsed)?;
+    }
+    Ok(errors)
+}
+
 fn refuse(source: Source, parsed: Parsed) -> anyhow::Result<Exit> {
     let errors = parsed.diagnostics.into_iter().filter(|found| found.is_error()).collect();
     let checked = Checked { source, diagnostics: errors, omitted: parsed.omitted };

@@ -22,6 +22,11 @@ fn help() {
     check("help-graph", "graph --help");
     check("help-rules", "rules --help");
     check("help-run", "run --help");
+    check("help-machines", "machines --help");
+    check("help-machines-create", "machines create --help");
+    check("help-executions", "executions --help");
+    check("help-executions-start", "executions start --help");
+    check("help-activities", "activities --help");
     check("version", "--version");
     check("no-command", "");
 }

@@ -14,17 +14,22 @@ pub(crate) struct Address {
     pub(crate) shown: String,
 }
 
+const SCHEME: &str = "a URL begins with http:// or https://";
+
 impl Address {
     pub(crate) fn read(url: &str) -> Result<Self, Error> {
         // The query may hold secrets, and so may what stands before an `@`.
         let shown = url.split('?').next().unwrap_or_default();
         let shown = if shown.contains('@') { "a URL with an @" } else { shown };
         let wrong = |why: &str| Error::request(shown, why);
+        if !url.contains("://") {
+            return Err(wrong(SCHEME));
+        }
         let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
         let encrypted = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
             Some(scheme) if *scheme == Scheme::HTTPS => true,
-            _ => return Err(wrong("a URL begins with http:// or https://")),
+            _ => return Err(wrong(SCHEME)),
         };
         let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
         if authority.contains('@') {
@@ -68,10 +73,9 @@ mod tests {
 
     #[test]
     fn what_is_no_address() {
-        let scheme = "a URL begins with http:// or https://";
-        check("a.example", Err(&format!("a.example cannot be called: {scheme}")));
-        check("ftp://a", Err(&format!("ftp://a cannot be called: {scheme}")));
-        check("", Err(" cannot be called: it is no URL"));
+        check("a.example", Err(&format!("a.example cannot be called: {SCHEME}")));
+        check("ftp://a", Err(&format!("ftp://a cannot be called: {SCHEME}")));
+        check("", Err(&format!(" cannot be called: {SCHEME}")));
         check("http://", Err("http:// cannot be called: it is no URL"));
         check("http://a b", Err("http://a b cannot be called: it is no URL"));
         let user = "a URL with an @ cannot be called: it must not hold a user or a password";

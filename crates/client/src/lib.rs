@@ -30,6 +30,11 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use address::Address;
 use tls::Trust;
 
+/// Whether requests can be made to a URL.
+pub fn check_url(url: &str) -> Result<(), Error> {
+    Address::read(url).map(|_| ())
+}
+
 /// How requests are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {

@@ -14,20 +14,12 @@ use crate::map_run;
 /// The events of `GetExecutionHistory`, oldest first. Timestamps are milliseconds.
 #[must_use]
 pub fn project(program: &Arc<Program>, identity: &Identity, events: &[Event]) -> Vec<Value> {
-    let mut projection = Projection {
-        execution: Execution::new(program.clone(), identity.clone()),
-        last: HashMap::new(),
-        parent_of: HashMap::new(),
-        runs: HashMap::new(),
-        history: Vec::new(),
-    };
-    for event in events {
-        projection.take(event);
-    }
-    projection.history
+    let mut projection = Projection::new(program, identity);
+    events.iter().filter_map(|event| projection.take(event)).collect()
 }
 
-struct Projection {
+/// The history of one execution, event by event.
+pub struct Projection {
     /// As it was before the event at hand.
     execution: Execution,
     /// The id of the last event of each frame: what the next one follows.
@@ -35,11 +27,27 @@ struct Projection {
     parent_of: HashMap<FrameId, FrameId>,
     /// The id by which a Map's run started.
     runs: HashMap<FrameId, u32>,
-    history: Vec<Value>,
 }
 
 impl Projection {
-    fn take(&mut self, event: &Event) {
+    #[must_use]
+    pub fn new(program: &Arc<Program>, identity: &Identity) -> Self {
+        Self {
+            execution: Execution::new(program.clone(), identity.clone()),
+            last: HashMap::new(),
+            parent_of: HashMap::new(),
+            runs: HashMap::new(),
+        }
+    }
+
+    /// What the history shows of an event; nothing of those that it does not have.
+    pub fn take(&mut self, event: &Event) -> Option<Value> {
+        let shown = self.show(event);
+        self.execution.apply(event);
+        shown
+    }
+
+    fn show(&mut self, event: &Event) -> Option<Value> {
         if is_visible(event) {
             let id = self.execution.visible_events + 1;
             let (previous, kind, details) = self.describe(event);
@@ -52,13 +60,14 @@ impl Projection {
             if let (Some((name, details)), Some(object)) = (details, value.as_object_mut()) {
                 object.insert(name.to_owned(), details);
             }
-            self.history.push(value);
             self.follow(event, id, previous);
-        } else if let Event::RetryScheduled { frame, .. } = event {
+            return Some(value);
+        }
+        if let Event::RetryScheduled { frame, .. } = event {
             let last = self.last_inside(*frame);
             self.last.insert(*frame, last);
         }
-        self.execution.apply(event);
+        None
     }
 
     fn last(&self, frame: FrameId) -> u32 {

@@ -453,7 +453,9 @@ impl Decider<'_> {
         if u64::from(so_far) >= retrier.max_attempts {
             return false;
         }
-        let due_ms = self.now_ms.saturating_add(delay_ms(retrier, so_far, &self.entropy));
+        let delay_ms = delay_ms(retrier, so_far, &self.entropy);
+        let delay_ms = self.execution.program.limits.scaled(delay_ms);
+        let due_ms = self.now_ms.saturating_add(delay_ms);
         self.abort_inside(id);
         self.emit(Event::RetryScheduled {
             frame: id,

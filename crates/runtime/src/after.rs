@@ -6,6 +6,7 @@ use everstep_history::Attempt;
 
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
+use crate::observer::Step;
 use crate::task::{Cancelled, Receipt, Task};
 use crate::world::World;
 
@@ -19,6 +20,7 @@ pub(crate) enum After {
         sequence: u32,
     },
     Answer(Answer),
+    Observe(Box<Step>),
 }
 
 pub(crate) type Answer = Box<dyn FnOnce(Result<()>) + Send>;
@@ -41,6 +43,7 @@ impl After {
                 cancel(world, &arn, &attempts, &receipt);
             }
             Self::Answer(answer) => answer(Ok(())),
+            Self::Observe(step) => world.observer.stepped(step),
         }
     }
 

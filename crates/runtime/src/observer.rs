@@ -1,10 +1,35 @@
-//! Who wants to hear of what goes wrong.
+//! Who wants to hear of what happens, and of what goes wrong.
+
+use std::sync::Arc;
+
+use everstep_history::Event;
 
 use crate::error::Error;
 use crate::id::ExecutionId;
+use crate::revision::Prepared;
+
+/// What happened in an execution between two waits.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub execution: ExecutionId,
+    pub execution_arn: Arc<str>,
+    pub prepared: Arc<Prepared>,
+    /// From 0.
+    pub sequence: u32,
+    pub events: Vec<Event>,
+}
 
 /// Called on the engine's own threads: no method may wait.
 pub trait Observer: Send + Sync {
+    /// Whether it wants to hear of steps: they are copied for it.
+    fn wants_steps(&self) -> bool {
+        false
+    }
+
+    /// Called when a step of an execution that logs is durable, in the order of its steps. A crash right then
+    /// loses the call: it does not come again.
+    fn stepped(&self, _step: Box<Step>) {}
+
     /// One execution cannot be read or go on; the others do.
     fn stranded(&self, _id: ExecutionId, _error: &Error) {}
 

@@ -40,6 +40,33 @@ pub struct Revision {
     /// The distributed Map whose children run by this: they run its processor alone.
     #[n(9)]
     pub map: Option<String>,
+    /// What its executions log; none if nothing.
+    #[n(10)]
+    pub logging: Option<Logging>,
+    /// None if waits take as long as the definition says.
+    #[n(11)]
+    pub wait_scale_millionths: Option<u64>,
+}
+
+/// Which events of an execution are logged, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Logging {
+    #[n(0)]
+    pub level: Level,
+    /// With inputs and outputs.
+    #[n(1)]
+    pub data: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Level {
+    #[n(0)]
+    All,
+    #[n(1)]
+    Error,
+    #[n(2)]
+    Fatal,
 }
 
 /// A revision by the digest of its content.
@@ -68,6 +95,8 @@ impl Revision {
             history_events: limits.history_events,
             inline_concurrency: limits.inline_concurrency,
             map: None,
+            logging: None,
+            wait_scale_millionths: None,
         }
     }
 
@@ -121,6 +150,9 @@ impl Revision {
                 payload_bytes: usize::try_from(self.payload_bytes).unwrap_or(usize::MAX),
                 history_events: self.history_events,
                 inline_concurrency: self.inline_concurrency,
+                wait_scale_millionths: self
+                    .wait_scale_millionths
+                    .unwrap_or(Limits::default().wait_scale_millionths),
             },
         })
     }
@@ -271,5 +303,20 @@ impl Cache {
         if let Some(id) = oldest {
             self.prepared.remove(&id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those that were stored before there were logs and scales keep their digests.
+    #[test]
+    fn what_is_not_set_is_not_stored() {
+        let plain = Revision::new("arn", "role", "{}");
+        assert_eq!(plain.encoded()[0], 0x89, "an array of nine");
+        let logging = Some(Logging { level: Level::Error, data: true });
+        let full = Revision { logging, wait_scale_millionths: Some(5), ..plain };
+        assert_eq!(minicbor::decode::<Revision>(&full.encoded()).unwrap(), full);
     }
 }

@@ -1,7 +1,10 @@
 //! Every command, each in a file of its own.
 
+mod activities;
+mod executions;
 mod explain;
 mod graph;
+mod machines;
 mod rules;
 mod run;
 mod serve;
@@ -25,6 +28,7 @@ Examples:
   everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
   everstep serve                                   the AWS Step Functions API, on this machine
+  everstep executions watch order-17               what is this execution doing?
   everstep graph order.asl.json -o order.svg       what does it look like?
 
 Exit codes:
@@ -40,6 +44,9 @@ pub(crate) enum Command {
     Validate(validate::Validate),
     Run(run::Run),
     Serve(serve::Serve),
+    Machines(machines::Machines),
+    Executions(executions::Executions),
+    Activities(activities::Activities),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -51,6 +58,9 @@ impl Command {
             Self::Validate(command) => command.run(),
             Self::Run(command) => command.run(),
             Self::Serve(command) => command.run(),
+            Self::Machines(command) => command.run(),
+            Self::Executions(command) => command.run(),
+            Self::Activities(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Graph(command) => command.run(),
             Self::Rules(command) => command.run(),

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use everstep_asl::{Format, Machine, Source, document};
+use everstep_asl::{Machine, Source};
 use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, Status};
-use serde_json::Value;
 
 use crate::definition;
 use crate::exit::Exit;
+use crate::input;
 use crate::output::Stream;
 use crate::render::json::pretty;
 use crate::run::answer::{Answers, Function};
@@ -113,7 +113,10 @@ fn moment(text: &str) -> Result<i64, String> {
 
 impl Run {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let input = self.input()?;
+        if self.input == "-" && self.file == "-" {
+            bail!("the definition and the input cannot both come from standard input");
+        }
+        let input = Payload::new(input::read(&self.input)?);
         let Ok((source, machine)) = definition::load(&self.file)? else {
             return Ok(Exit::Unusable);
         };
@@ -136,7 +139,7 @@ impl Run {
         let mut driver = Driver::new(answers, self.clock(), story, seed, (sender, receiver));
         let ended = driver.run(program, self.identity(own_name), input);
         let ended = ended.inspect_err(|_| driver.story.teller().clear())?;
-        report::tell_end(&ended.status, &mut driver.story, timeout_seconds);
+        report::tell_end(&ended.status, &mut driver.story, timeout_seconds, " by Ctrl-C");
         self.write(&ended, &driver.story)?;
         Ok(match ended.status {
             Status::Succeeded { .. } => Exit::Good,
@@ -147,23 +150,6 @@ impl Run {
 
     fn clock(&self) -> Clock {
         if self.skip_waits { Clock::skipping(self.start_time) } else { Clock::real() }
-    }
-
-    fn input(&self) -> anyhow::Result<Payload> {
-        let (name, text) = match self.input.as_str() {
-            "-" if self.file == "-" => {
-                bail!("the definition and the input cannot both come from standard input")
-            }
-            "-" => ("standard input".to_owned(), definition::read("-")?.text().to_owned()),
-            file if file.starts_with('@') => {
-                (file[1..].to_owned(), definition::read(&file[1..])?.text().to_owned())
-            }
-            text => ("--input".to_owned(), text.to_owned()),
-        };
-        match serde_json::from_str::<Value>(&text) {
-            Ok(value) => Ok(Payload::new(value)),
-            Err(error) => Err(not_json(&Source::new(name, text), &error)),
-        }
     }
 
     fn answers(&self, machine: &Machine, own_name: &str) -> anyhow::Result<Answers> {
@@ -215,26 +201,10 @@ impl Run {
 }
 
 /// `order` for `examples/order.asl.json`
-fn own_name(source: &Source) -> &str {
+pub(super) fn own_name(source: &Source) -> &str {
     let file = Path::new(source.name()).file_name().and_then(|name| name.to_str());
     let stem = file.and_then(|name| name.split('.').next()).unwrap_or_default();
     if stem.is_empty() || stem.starts_with('<') { "machine" } else { stem }
-}
-
-/// The reader of definitions has the better words; what it is more lenient about, JSON's own says.
-fn not_json(source: &Source, error: &serde_json::Error) -> anyhow::Error {
-    let (line, column, message) = match document::read(source.text(), Format::Json) {
-        Err(found) => {
-            let position = source.position(found.span.start);
-            (position.line, position.column, found.message)
-        }
-        Ok(_) => {
-            let text = error.to_string();
-            let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
-            (error.line(), error.column(), message)
-        }
-    };
-    anyhow!("{} is not JSON: line {line}, column {column}: {message}", source.name())
 }
 
 /// The first Ctrl-C aborts the execution; the second ends the process at once.

@@ -43,6 +43,18 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
+    /// Write what executions log to this file, a line of JSON for each event; `-` for standard output
+    #[arg(long, env = "EVERSTEP_LOG_EVENTS", value_name = "FILE")]
+    log_events: Option<String>,
+
+    /// Where Lambda functions are invoked
+    #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
+    lambda_endpoint: Option<String>,
+
+    /// Let Wait states and retries take this much of their time, such as 0.01
+    #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
+    wait_time_scale: Option<f64>,
+
     /// Settings, TOML; flags and environment variables win over it
     #[arg(long, env = "EVERSTEP_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -75,6 +87,9 @@ impl Serve {
             retention_days: self.retention_days,
             tls_cert: self.tls_cert,
             tls_key: self.tls_key,
+            log_events: self.log_events,
+            lambda_endpoint: self.lambda_endpoint,
+            wait_time_scale: self.wait_time_scale,
             access_keys: Given::keys_of_environment()?,
         };
         crate::serve::run(given, self.config.as_deref())

@@ -79,6 +79,9 @@ pub(crate) struct Retrier {
     pub(crate) retry: u32,
     pub(crate) max_attempts: u64,
     pub(crate) delay_ms: i64,
+    /// The delay was drawn by lot, and is not known.
+    #[serde(skip)]
+    pub(crate) at_most: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

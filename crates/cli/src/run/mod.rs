@@ -7,11 +7,11 @@
 pub(crate) mod answer;
 pub(crate) mod clock;
 pub(crate) mod driver;
-mod entry;
+pub(crate) mod entry;
 mod frame;
 mod function;
 pub(crate) mod mock;
 pub(crate) mod report;
 pub(crate) mod story;
 pub(crate) mod teller;
-mod words;
+pub(crate) mod words;

@@ -46,9 +46,14 @@ pub(crate) fn document(name: &str, status: &Status, story: &Story) -> Value {
     })
 }
 
-/// The last words on standard error.
-pub(crate) fn tell_end(status: &Status, story: &mut Story, timeout_seconds: Option<u64>) {
-    let end = End { status, story, timeout_seconds };
+/// The last words on standard error. `stopped` says what an execution was stopped by.
+pub(crate) fn tell_end(
+    status: &Status,
+    story: &mut Story,
+    timeout_seconds: Option<u64>,
+    stopped: &str,
+) {
+    let end = End { status, story, timeout_seconds, stopped };
     let lines = if end.story.teller_ref().is_quiet() { end.short() } else { end.full() };
     let teller = story.teller();
     teller.clear();
@@ -61,6 +66,7 @@ struct End<'s> {
     status: &'s Status,
     story: &'s Story,
     timeout_seconds: Option<u64>,
+    stopped: &'s str,
 }
 
 impl End<'_> {
@@ -100,7 +106,9 @@ impl End<'_> {
                     limit.unwrap_or_default()
                 )
             }
-            Status::Aborted { .. } => format!("{} after {time} by Ctrl-C", style.bad("ABORTED")),
+            Status::Aborted { .. } => {
+                format!("{} after {time}{}", style.bad("ABORTED"), self.stopped)
+            }
         }
     }
 
@@ -118,7 +126,8 @@ impl End<'_> {
     }
 
     fn full(&self) -> Vec<String> {
-        let mut lines = vec![String::new(), self.headline()];
+        let gap = self.teller().has_told().then(String::new);
+        let mut lines: Vec<String> = gap.into_iter().chain([self.headline()]).collect();
         match self.status {
             Status::Running | Status::Succeeded { .. } => {}
             Status::Failed { .. } => {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use everstep_asl::model::Kind;
+use everstep_asl::model::{Jitter, Kind};
 use everstep_asl::{Machine, error_name};
 use everstep_interpreter::{Event, Failure, FrameId};
 
@@ -28,12 +28,15 @@ pub(crate) struct Story {
     last_batch: usize,
     states: usize,
     retries: usize,
+    /// It is told by a history, which does not have what was drawn by lot.
+    deduced: bool,
 }
 
 impl Story {
     pub(crate) fn new(teller: Teller) -> Self {
         Self {
             teller,
+            deduced: false,
             start_ms: 0,
             now_ms: 0,
             frames: BTreeMap::new(),
@@ -42,6 +45,10 @@ impl Story {
             states: 0,
             retries: 0,
         }
+    }
+
+    pub(crate) fn deduced(teller: Teller) -> Self {
+        Self { deduced: true, ..Self::new(teller) }
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -78,18 +85,23 @@ impl Story {
         self.frames.values().filter_map(|frame| frame.moment(self.now_ms)).collect()
     }
 
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         self.teller.is_live()
     }
 
-    pub(super) fn show_moment(&mut self, now_ms: i64) {
+    /// Lets time pass.
+    pub(crate) fn at(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
+    }
+
+    pub(crate) fn show_moment(&mut self, now_ms: i64) {
+        self.at(now_ms);
         let moments = self.moments();
         self.teller.show(&moments);
     }
 
     /// An execution begins, or a child for an item of a distributed Map.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         run: RunId,
         machine: Arc<Machine>,
@@ -113,7 +125,7 @@ impl Story {
         self.add(run, frame, now_ms, What::Said { line: line.to_owned() });
     }
 
-    pub(super) fn observe(&mut self, run: RunId, events: &[Event]) {
+    pub(crate) fn observe(&mut self, run: RunId, events: &[Event]) {
         // An execution that is over decides nothing more.
         if !events.is_empty() {
             self.last_batch = self.entries.len();
@@ -257,6 +269,7 @@ impl Story {
                 retry,
                 max_attempts: retrier.max_attempts,
                 delay_ms: due_ms - at_ms,
+                at_most: self.deduced && retrier.jitter == Jitter::Full,
             },
             otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure)),
         };

@@ -20,6 +20,8 @@ pub(crate) struct Teller {
     pub(super) width: usize,
     /// The line of the moment is on the screen.
     shown: bool,
+    /// Anything was told.
+    told: bool,
 }
 
 /// What colours mean.
@@ -62,11 +64,21 @@ impl Teller {
             style: Style { coloured: Stream::Story.has_colour() },
             width: Stream::Story.width(),
             shown: false,
+            told: false,
         }
     }
 
     pub(super) fn is_live(&self) -> bool {
         self.live
+    }
+
+    /// No longer quiet.
+    pub(crate) fn speak(&mut self) {
+        self.quiet = false;
+    }
+
+    pub(super) fn has_told(&self) -> bool {
+        self.told
     }
 
     pub(super) fn is_quiet(&self) -> bool {
@@ -85,8 +97,17 @@ impl Teller {
     }
 
     pub(super) fn line(&mut self, text: &str) {
+        self.told = true;
         let clear = if std::mem::take(&mut self.shown) { "\r\x1b[2K" } else { "" };
         write(&format!("{clear}{text}\n"));
+    }
+
+    /// What is not of the execution itself.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            let text = format!("{:MARGIN$}· {text}", "");
+            self.line(&self.style.faint(&text));
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -220,10 +241,11 @@ fn named(problem: &Problem) -> (String, Option<String>) {
 }
 
 fn retried(retrier: &Retrier) -> String {
-    let Retrier { number, of, matched, retry, max_attempts, delay_ms } = retrier;
+    let Retrier { number, of, matched, retry, max_attempts, delay_ms, at_most } = retrier;
     let delay = words::span(*delay_ms);
+    let within = if *at_most { "within" } else { "in" };
     format!(
-        "retrier {number} of {of} ({matched}), retry {retry} of {max_attempts}, next try in {delay}"
+        "retrier {number} of {of} ({matched}), retry {retry} of {max_attempts}, next try {within} {delay}"
     )
 }
 

@@ -4,7 +4,7 @@ use everstep_interpreter::Failure;
 use serde_json::Value;
 
 /// `0.2 s`, `59.9 s`, `2 min 5 s`, `3 h 2 min`, `2 d 4 h`
-pub(super) fn duration(ms: i64) -> String {
+pub(crate) fn duration(ms: i64) -> String {
     let ms = ms.max(0);
     let seconds = (ms + 500) / 1000;
     match seconds {
@@ -16,13 +16,22 @@ pub(super) fn duration(ms: i64) -> String {
 }
 
 /// A length that was set: `3 s` and not `3.0 s`.
-pub(super) fn span(ms: i64) -> String {
+pub(crate) fn span(ms: i64) -> String {
     if ms < 60_000 && ms % 1000 == 0 { format!("{} s", ms / 1000) } else { duration(ms) }
 }
 
 /// A length that was measured, however short.
-pub(super) fn measured(ms: i64) -> String {
+pub(crate) fn measured(ms: i64) -> String {
     if ms < 1000 { format!("{} ms", ms.max(0)) } else { duration(ms) }
+}
+
+/// `once`, `twice`, `3 times`
+pub(crate) fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
 }
 
 /// How an error is called where it is told of.
@@ -52,7 +61,7 @@ fn without_place(cause: &str) -> &str {
 }
 
 /// At most so many characters, the last one a sign that there is more.
-pub(super) fn shorten(text: &str, max: usize) -> String {
+pub(crate) fn shorten(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }

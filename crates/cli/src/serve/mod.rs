@@ -1,6 +1,8 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
 mod functions;
+mod local;
+pub(crate) mod log_events;
 pub(crate) mod settings;
 mod watch;
 
@@ -18,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::exit::Exit;
 use crate::output::Stream;
 use functions::NoFunctions;
+use log_events::LogEvents;
 use settings::{Given, Settings};
 use watch::Watch;
 
@@ -37,7 +40,8 @@ async fn stay(settings: Settings) -> Result<Exit> {
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let store = EmbeddedStore::open(&settings.data, &Options::default())?;
-    let (watch, failed) = Watch::new();
+    let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
+    let (watch, failed) = Watch::new(log.clone());
     let service = Service::open(Building {
         store: Arc::new(store),
         functions: Arc::new(NoFunctions),
@@ -51,9 +55,16 @@ async fn stay(settings: Settings) -> Result<Exit> {
             region: settings.region.clone(),
             account: settings.account.clone(),
             dialect: settings.dialect,
-            limits: Limits::default(),
+            limits: Limits {
+                wait_scale_millionths: settings.wait_scale_millionths,
+                ..Limits::default()
+            },
         },
     })?;
+    if let Some(log) = &log {
+        log.attach(service.reader());
+    }
+    local::warn()?;
     announce(&listener, &settings)?;
     let listening = Listening { keys: settings.keys, tls, ..Listening::default() };
     let mut terminate = signal(SignalKind::terminate())?;
@@ -67,7 +78,13 @@ async fn stay(settings: Settings) -> Result<Exit> {
         }
     };
     serve(listener, service.clone(), listening, stop).await;
-    tokio::task::spawn_blocking(move || service.shut_down()).await?;
+    let finish = move || {
+        service.shut_down();
+        if let Some(log) = log {
+            log.finish();
+        }
+    };
+    tokio::task::spawn_blocking(finish).await?;
     outcome
 }
 

@@ -9,6 +9,8 @@ use everstep_interpreter::Dialect;
 use everstep_signature::Keys;
 use serde::Deserialize;
 
+use super::log_events::Target;
+
 /// What somebody has said; the rest is as usual.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -21,6 +23,9 @@ pub(crate) struct Given {
     pub(crate) retention_days: Option<u32>,
     pub(crate) tls_cert: Option<PathBuf>,
     pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) log_events: Option<String>,
+    pub(crate) lambda_endpoint: Option<String>,
+    pub(crate) wait_time_scale: Option<f64>,
     #[serde(default)]
     pub(crate) access_keys: BTreeMap<String, String>,
 }
@@ -35,6 +40,11 @@ pub(crate) struct Settings {
     pub(crate) retention_ms: Option<i64>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) keys: Keys,
+    pub(crate) log_events: Option<Target>,
+    /// Where Lambda functions are invoked that are not known here.
+    #[expect(dead_code, reason = "for the runner of functions, which is to come")]
+    pub(crate) lambda_endpoint: Option<String>,
+    pub(crate) wait_scale_millionths: u64,
 }
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -59,7 +69,9 @@ impl Settings {
         let Some(dialect) = Dialect::find(dialect) else {
             bail!("there is no dialect '{dialect}': `spec` or `aws`");
         };
-        let account = given.account.unwrap_or_else(|| "123456789012".to_owned());
+        let account = given.account.or_else(|| variable("AWS_ACCOUNT_ID"));
+        let account = account.unwrap_or_else(|| "123456789012".to_owned());
+        let region = given.region.or_else(|| variable("AWS_DEFAULT_REGION"));
         if account.len() != 12 || !account.bytes().all(|byte| byte.is_ascii_digit()) {
             bail!("an account is twelve digits, not '{account}'");
         }
@@ -72,11 +84,14 @@ impl Settings {
             listen,
             data: given.data.map_or_else(usual_data, Ok)?,
             dialect,
-            region: given.region.unwrap_or_else(|| "us-east-1".to_owned()),
+            region: region.unwrap_or_else(|| "us-east-1".to_owned()),
             account,
             retention_ms: Some(i64::from(given.retention_days.unwrap_or(90)) * DAY_MS),
             tls,
             keys,
+            log_events: given.log_events.as_deref().map(Target::read),
+            lambda_endpoint: given.lambda_endpoint.map(endpoint).transpose()?,
+            wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
         })
     }
 }
@@ -106,6 +121,9 @@ impl Given {
             retention_days: self.retention_days.or(other.retention_days),
             tls_cert: self.tls_cert.or(other.tls_cert),
             tls_key: self.tls_key.or(other.tls_key),
+            log_events: self.log_events.or(other.log_events),
+            lambda_endpoint: self.lambda_endpoint.or(other.lambda_endpoint),
+            wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
             access_keys: if self.access_keys.is_empty() {
                 other.access_keys
             } else {
@@ -113,6 +131,27 @@ impl Given {
             },
         }
     }
+}
+
+/// What AWS Step Functions Local and the AWS tools are told, where nobody says anything here.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn endpoint(url: String) -> Result<String> {
+    everstep_client::check_url(&url).context("the endpoint of Lambda")?;
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+const MILLION: u64 = 1_000_000;
+
+/// A factor in millionths.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds")]
+fn scale(factor: f64) -> Result<u64> {
+    if !(0.0..=1000.0).contains(&factor) {
+        bail!("waits are scaled by a factor from 0 to 1000, not by {factor}");
+    }
+    Ok((factor * MILLION as f64).round() as u64)
 }
 
 fn read(path: &Path) -> Result<Given> {
@@ -136,4 +175,34 @@ fn usual_data() -> Result<PathBuf> {
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     let state = state.context("there is no home directory to keep the data in: give --data DIR")?;
     Ok(state.join("everstep"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales() {
+        let check = |factor: f64, expected: Result<u64, &str>| {
+            let found = scale(factor).map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned), "{factor}");
+        };
+        check(1.0, Ok(1_000_000));
+        check(0.01, Ok(10_000));
+        check(0.0, Ok(0));
+        check(1000.0, Ok(1_000_000_000));
+        check(-1.0, Err("waits are scaled by a factor from 0 to 1000, not by -1"));
+        check(f64::NAN, Err("waits are scaled by a factor from 0 to 1000, not by NaN"));
+    }
+
+    #[test]
+    fn endpoints() {
+        let check = |url: &str, expected: Result<&str, &str>| {
+            let found = endpoint(url.to_owned()).map_err(|error| format!("{error:#}"));
+            assert_eq!(found.as_deref().map_err(|error| &**error), expected, "{url}");
+        };
+        check("http://localhost:3001/", Ok("http://localhost:3001"));
+        let wrong = "the endpoint of Lambda: localhost:3001 cannot be called: a URL begins with http:// or https://";
+        check("localhost:3001", Err(wrong));
+    }
 }

@@ -7,6 +7,8 @@
     reason = "for tests, each of which uses some of it"
 )]
 
+pub mod server;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -43,11 +45,16 @@ pub fn check_input(name: &str, arguments: &str, input: &str) {
 
 /// Compares what a command did with what it did before.
 pub fn pin(name: &str, command: &str, output: &Output) {
+    pin_scrubbed(name, command, output, str::to_owned);
+}
+
+/// As [`pin`], with what is never the same twice replaced.
+pub fn pin_scrubbed(name: &str, command: &str, output: &Output, scrub: impl Fn(&str) -> String) {
     let seen = format!(
         "$ {command}\n==== exit code {}\n==== stdout\n{}==== stderr\n{}",
         output.status.code().unwrap(),
-        str::from_utf8(&output.stdout).unwrap(),
-        str::from_utf8(&output.stderr).unwrap(),
+        scrub(str::from_utf8(&output.stdout).unwrap()),
+        scrub(str::from_utf8(&output.stderr).unwrap()),
     );
     let file = root().join("testdata/cli").join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_EXPECT").is_some() {

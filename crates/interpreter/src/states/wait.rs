@@ -23,7 +23,9 @@ pub(crate) fn run(
     let input = decider.input(id);
     let evaluation = decider.evaluation(id, Extra::default());
     let selected = evaluation.selected_input(state, &input)?;
-    let until_ms = until_ms(&evaluation, wait, &selected, decider.now_ms)?;
+    let now_ms = decider.now_ms;
+    let wait_ms = until_ms(&evaluation, wait, &selected, now_ms)?.saturating_sub(now_ms);
+    let until_ms = now_ms.saturating_add(decider.execution.program.limits.scaled(wait_ms));
     if until_ms <= decider.now_ms {
         return leave(decider, id);
     }

@@ -57,6 +57,9 @@ impl Shard {
             let tell = |reply| After::reply(reply, Ok(ended.clone()));
             after.extend(watchers.into_iter().map(tell));
         }
+        if prepared.revision.logging.is_some() && self.world.observer.wants_steps() {
+            after.insert(0, slot.observed(&events));
+        }
         self.record(&mut slot, was, &events, after);
         slot
     }
@@ -191,6 +194,17 @@ impl Shard {
 }
 
 impl Slot {
+    /// The step, for those who look on.
+    fn observed(&self, events: &[Event]) -> After {
+        After::Observe(Box::new(crate::observer::Step {
+            execution: self.id,
+            execution_arn: self.execution.identity().execution_arn.clone(),
+            prepared: self.prepared.clone(),
+            sequence: self.sequence,
+            events: events.to_vec(),
+        }))
+    }
+
     /// Keeps the summary true.
     fn note(&mut self, events: &[Event], now_ms: i64) {
         self.summary.standing = Standing::of(self.execution.status());

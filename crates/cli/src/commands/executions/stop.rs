@@ -1,0 +1,42 @@
+//! `everstep executions stop`
+
+use clap::Args;
+use serde_json::json;
+
+use super::Which;
+use crate::exit::Exit;
+use crate::output::Stream;
+use crate::remote::{Api, names, shown};
+
+/// Stop an execution
+#[derive(Debug, Args)]
+pub(super) struct Stop {
+    #[command(flatten)]
+    which: Which,
+    /// An error that it is stopped with
+    #[arg(long)]
+    error: Option<String>,
+    /// Why it is stopped
+    #[arg(long)]
+    cause: Option<String>,
+}
+
+impl Stop {
+    pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        let arn = self.which.arn(api)?;
+        let mut input = json!({ "executionArn": arn });
+        for (member, text) in [("error", self.error), ("cause", self.cause)] {
+            if let Some(text) = text {
+                input[member] = json!(text);
+            }
+        }
+        let answer = api.call("StopExecution", &input)?;
+        if as_json {
+            shown::json(&answer)?;
+        } else {
+            let name = names::last(&arn);
+            Stream::Story.write(&format!("{name} is stopped\n"))?;
+        }
+        Ok(Exit::Good)
+    }
+}

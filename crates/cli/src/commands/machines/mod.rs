@@ -1,0 +1,64 @@
+//! `everstep machines`: the state machines of a server.
+
+mod create;
+mod delete;
+mod list;
+mod show;
+mod update;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+use crate::remote::Connection;
+
+/// List, show, create, update and delete the state machines of a server
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Machines {
+    #[command(subcommand)]
+    action: Action,
+    /// Write the API's own answer
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(list::List),
+    Show(show::Show),
+    Create(create::Create),
+    Update(update::Update),
+    Delete(delete::Delete),
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep machines list
+  everstep machines create order.asl.json                  its name is `order`
+  everstep machines update order order.asl.json
+  everstep machines show order
+  everstep machines show order --definition | everstep explain -
+  everstep machines delete order
+
+A machine goes by its name or its ARN. Requests are signed if EVERSTEP_ACCESS_KEYS=ID:SECRET is
+set, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are.
+
+Exit codes:
+  0  done
+  1  the definition has problems, told on standard error
+  2  the command line is wrong, a file cannot be read, nothing answers, or the server refuses";
+
+impl Machines {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let (api, json) = (self.connection.open()?, self.json);
+        match self.action {
+            Action::List(action) => action.run(&api, json),
+            Action::Show(action) => action.run(&api, json),
+            Action::Create(action) => action.run(&api, json),
+            Action::Update(action) => action.run(&api, json),
+            Action::Delete(action) => action.run(&api, json),
+        }
+    }
+}

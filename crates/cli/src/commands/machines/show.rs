@@ -1,0 +1,61 @@
+//! `everstep machines show`
+
+use clap::Args;
+use everstep_asl::{Options, Source};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::output::{Stream, choices, count};
+use crate::remote::{Api, names, shown};
+
+/// Show one state machine
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// Its name or ARN; `name:alias` and `name:version` will do
+    name: String,
+    /// Write the definition alone, for `everstep explain -`, `everstep graph -` and others
+    #[arg(long, conflicts_with = "json")]
+    definition: bool,
+}
+
+impl Show {
+    pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        let arn = names::machine(api, &self.name)?;
+        let machine = api.call("DescribeStateMachine", &json!({ "stateMachineArn": arn }))?;
+        if as_json {
+            shown::json(&machine)?;
+        } else if self.definition {
+            Stream::Data.write(&format!("{}\n", shown::text(&machine, "definition").trim_end()))?;
+        } else {
+            Stream::Data.write(&shown::facts(&facts(&machine)))?;
+        }
+        Ok(Exit::Good)
+    }
+}
+
+fn facts(machine: &Value) -> Vec<(&'static str, String)> {
+    let text = |member| shown::text(machine, member);
+    let level = shown::text(&machine["loggingConfiguration"], "level");
+    vec![
+        ("Name", text("name")),
+        ("ARN", text("stateMachineArn")),
+        ("Type", text("type")),
+        ("Status", text("status")),
+        ("Created", shown::moment(&machine["creationDate"])),
+        ("Revision", text("revisionId")),
+        ("Says", text("description")),
+        ("Role", text("roleArn")),
+        ("Logs", if level == "OFF" { String::new() } else { level }),
+        ("States", states(&text("definition"))),
+    ]
+}
+
+/// `3, from Reserve: Reserve, Charge and Ship`; nothing of a definition that is not understood here.
+fn states(definition: &str) -> String {
+    let source = Source::new("definition", definition);
+    let parsed = everstep_asl::parse(&source, &Options::default());
+    let Some(machine) = parsed.machine() else { return String::new() };
+    let names = choices(machine.states.iter().map(|state| &*state.name)).replace('`', "");
+    let start = &machine.state(machine.start_at).name;
+    format!("{}, from {start}: {names}", count(machine.states.len(), "state"))
+}

@@ -1,0 +1,176 @@
+//! One server, called operation by operation.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Args;
+use everstep_client::{
+    Client, Credentials, Error, HeaderName, HeaderValue, Kind, Method, Options, Request, Signing,
+};
+use serde_json::{Value, json};
+
+use super::problem::{self, Refused};
+
+/// Where the server is. The same for every command that speaks to one.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct Connection {
+    /// URL of the server
+    #[arg(
+        long,
+        env = "EVERSTEP_ENDPOINT",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083",
+        global = true
+    )]
+    endpoint: String,
+    /// Region that requests are signed for [default: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1]
+    #[arg(long, env = "EVERSTEP_REGION", global = true)]
+    region: Option<String>,
+    /// Certificates of authorities to trust besides the system's, PEM
+    #[arg(long, env = "EVERSTEP_CA_FILE", value_name = "FILE", global = true)]
+    ca_file: Option<PathBuf>,
+}
+
+pub(crate) struct Api {
+    runtime: tokio::runtime::Runtime,
+    client: Client,
+    endpoint: String,
+    signing: Option<Signing>,
+}
+
+/// No answer came. It may come when the server is there again.
+#[derive(Debug)]
+pub(crate) struct Unanswered(String);
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
+impl Connection {
+    pub(crate) fn open(self) -> Result<Api> {
+        let client = Client::new(Options {
+            // A synchronous execution takes five minutes at most.
+            timeout: std::time::Duration::from_secs(330),
+            response_bytes_max: 64 << 20,
+            ca_file: self.ca_file,
+            ..Options::default()
+        })?;
+        let region = self.region.or_else(|| variable("AWS_REGION"));
+        let region = region.or_else(|| variable("AWS_DEFAULT_REGION"));
+        let region = region.unwrap_or_else(|| "us-east-1".to_owned());
+        let signing = credentials()?.map(|credentials| Signing {
+            credentials,
+            region,
+            service: "states".to_owned(),
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let endpoint = self.endpoint.trim_end_matches('/').to_owned();
+        Ok(Api { runtime, client, endpoint, signing })
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The first of the server's own keys, else those that the AWS tools use.
+fn credentials() -> Result<Option<Credentials>> {
+    if let Some(pairs) = variable("EVERSTEP_ACCESS_KEYS") {
+        let first = pairs.split(',').next().unwrap_or_default();
+        let (id, secret) =
+            first.trim().split_once(':').context("EVERSTEP_ACCESS_KEYS must be ID:SECRET")?;
+        return Ok(Some(Credentials {
+            access_key_id: id.to_owned(),
+            secret_access_key: secret.to_owned(),
+            session_token: None,
+        }));
+    }
+    match (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
+        (Some(access_key_id), Some(secret_access_key)) => Ok(Some(Credentials {
+            access_key_id,
+            secret_access_key,
+            session_token: variable("AWS_SESSION_TOKEN"),
+        })),
+        (None, None) => Ok(None),
+        (Some(_), None) => bail!("AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not"),
+        (None, Some(_)) => bail!("AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not"),
+    }
+}
+
+impl Api {
+    /// What the operation returns; what it refuses is said in words.
+    pub(crate) fn call(&self, operation: &str, input: &Value) -> Result<Value> {
+        self.try_call(operation, input)?.map_err(|refused| anyhow!(refused.in_words()))
+    }
+
+    /// As [`Self::call`], for those who know what a refusal means.
+    pub(crate) fn try_call(
+        &self,
+        operation: &str,
+        input: &Value,
+    ) -> Result<Result<Value, Refused>> {
+        let answer = self.runtime.block_on(self.client.send(self.request(operation, input)?));
+        let answer = answer.map_err(|error| self.unanswered(&error))?;
+        let body: Value = serde_json::from_slice(&answer.body).with_context(|| {
+            let status = answer.status.as_u16();
+            format!("{} does not speak the Step Functions API (status {status})", self.endpoint)
+        })?;
+        Ok(if answer.status.is_success() { Ok(body) } else { Err(problem::read(operation, &body)) })
+    }
+
+    fn request(&self, operation: &str, input: &Value) -> Result<Request> {
+        let target = HeaderValue::try_from(format!("AWSStepFunctions.{operation}"))?;
+        let mut request = Request::new(Method::POST, &*self.endpoint)
+            .header(HeaderName::from_static("x-amz-target"), target)
+            .header(
+                HeaderName::from_static("content-type"),
+                HeaderValue::from_static("application/x-amz-json-1.0"),
+            )
+            .body(input.to_string());
+        request.sign.clone_from(&self.signing);
+        Ok(request)
+    }
+
+    fn unanswered(&self, error: &Error) -> anyhow::Error {
+        if error.kind() != Kind::Connect {
+            return anyhow::Error::new(Unanswered(error.to_string()));
+        }
+        let why = error.to_string();
+        let why = why.rsplit_once("cannot be reached: ").map_or(&*why, |(_, why)| why);
+        anyhow::Error::new(Unanswered(format!(
+            "nothing answers at {}: {why}\nhint: start a server with `everstep serve`, or name another one with \
+             --endpoint URL or EVERSTEP_ENDPOINT",
+            self.endpoint
+        )))
+    }
+
+    /// Every page of a list, up to so many elements.
+    pub(crate) fn list(
+        &self,
+        operation: &str,
+        member: &str,
+        mut input: Value,
+        max: usize,
+    ) -> Result<Vec<Value>> {
+        let mut all = Vec::new();
+        loop {
+            input["maxResults"] = json!((max - all.len()).clamp(1, 1000));
+            let mut page = self.call(operation, &input)?;
+            if let Value::Array(elements) = page[member].take() {
+                all.extend(elements);
+            }
+            match page["nextToken"].take() {
+                Value::String(token) if all.len() < max => input["nextToken"] = json!(token),
+                _ => break,
+            }
+        }
+        all.truncate(max);
+        Ok(all)
+    }
+}

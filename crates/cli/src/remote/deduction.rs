@@ -1,0 +1,577 @@
+//! What must have happened, by an execution's history and its definition.
+//!
+//! The API's history says neither which retrier or catcher took a failure nor when the next try is: the
+//! definition does, by the rules of the language. The result are the interpreter's own events, as far as they
+//! are told of; payloads are not among that.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
+use everstep_asl::{Machine, error_name};
+use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+use serde_json::Value;
+
+use super::event::HistoryEvent;
+
+pub(super) struct Deduction {
+    frames: Vec<Frame>,
+    /// In which frame each event happened.
+    place_of: HashMap<u64, usize>,
+    attempts: u32,
+}
+
+/// The machine, a branch or an item.
+struct Frame {
+    parent: Option<usize>,
+    /// Which branch or item.
+    index: u32,
+    machine: Arc<Machine>,
+    state: usize,
+    phase: Phase,
+    /// By retrier, in this visit.
+    retries: BTreeMap<usize, u32>,
+    /// Of a distributed Map.
+    run_failure: Option<Failure>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    /// Between states, or not yet in one.
+    Between,
+    Inside,
+    /// For good, or until a catcher goes on.
+    Failed(Failure),
+}
+
+impl Deduction {
+    pub(super) fn new(machine: Arc<Machine>) -> Self {
+        Self { frames: vec![Frame::new(None, 0, machine)], place_of: HashMap::new(), attempts: 0 }
+    }
+
+    /// What happened between two waits, told of together. The history goes on from where it was.
+    pub(super) fn take(&mut self, history: &[Value]) -> Vec<Vec<Event>> {
+        let nexts = nexts(history);
+        let mut batches: Vec<Vec<Event>> = Vec::new();
+        for event in history.iter().map(HistoryEvent) {
+            if batches.is_empty() || comes_from_outside(event.kind()) {
+                batches.push(Vec::new());
+            }
+            let batch = batches.last_mut().expect("one was just made if there was none");
+            self.event(&event, &nexts, batch);
+        }
+        batches
+    }
+
+    fn event(
+        &mut self,
+        event: &HistoryEvent<'_>,
+        nexts: &HashMap<u64, &str>,
+        out: &mut Vec<Event>,
+    ) {
+        let at_ms = event.at_ms();
+        let kind = event.kind();
+        let from = self.place_of.get(&event.previous()).copied().unwrap_or(0);
+        let place = match kind {
+            "ExecutionStarted" => {
+                out.push(Event::ExecutionStarted { at_ms, input: nothing() });
+                0
+            }
+            "ExecutionSucceeded" => {
+                out.push(Event::ExecutionSucceeded { at_ms, output: nothing() });
+                0
+            }
+            "ExecutionFailed" => self.execution_failed(at_ms, failure(event), out),
+            "ExecutionTimedOut" => {
+                out.push(Event::ExecutionTimedOut { at_ms });
+                0
+            }
+            "ExecutionAborted" => {
+                out.push(Event::ExecutionAborted { at_ms, failure: failure(event) });
+                0
+            }
+            "ExecutionRedriven" => {
+                let count = event.number("redriveCount").unwrap_or_default();
+                let count = u32::try_from(count).unwrap_or(u32::MAX);
+                out.push(Event::ExecutionRedriven { at_ms, count });
+                self.frames.iter_mut().for_each(Frame::go_on);
+                from
+            }
+            "MapIterationStarted" => self.iteration_started(from, event, out),
+            "MapIterationFailed" => self.iteration_failed(from, event, out),
+            "MapIterationSucceeded" | "MapIterationAborted" => self.named(from, event),
+            "ParallelStateStarted" => self.parallel_started(from, at_ms, out),
+            "MapStateStarted" => self.map_started(from, event, out),
+            "ParallelStateFailed" | "MapStateFailed" => self.scope_failed(from, at_ms, out),
+            "EvaluationFailed" => self.named(from, event),
+            _ => {
+                if kind.ends_with("StateEntered") {
+                    self.entered(from, event, out)
+                } else if kind.ends_with("StateExited") {
+                    self.exited(from, event, nexts.get(&event.id()).copied(), out)
+                } else if kind.ends_with("StateAborted") {
+                    let frame = id(from);
+                    out.push(Event::StateAborted { frame, at_ms, attempt: None });
+                    from
+                } else {
+                    self.task(from, event, out)
+                }
+            }
+        };
+        self.place_of.insert(event.id(), place);
+    }
+
+    /// The frame itself or the nearest around it that is so.
+    fn around(&self, from: usize, is_so: impl Fn(&Frame) -> bool) -> usize {
+        let mut place = Some(from);
+        while let Some(index) = place {
+            if is_so(&self.frames[index]) {
+                return index;
+            }
+            place = self.frames[index].parent;
+        }
+        from
+    }
+
+    fn named(&self, from: usize, event: &HistoryEvent<'_>) -> usize {
+        let name = event.text("name").or_else(|| event.text("state")).unwrap_or_default();
+        self.around(from, |frame| &*frame.state().name == name)
+    }
+
+    /// The nearest Parallel or Map that is at work.
+    fn scope(&self, from: usize) -> usize {
+        self.around(from, |frame| frame.phase == Phase::Inside && frame.state().has_scopes())
+    }
+
+    fn entered(&mut self, from: usize, event: &HistoryEvent<'_>, out: &mut Vec<Event>) -> usize {
+        let name = event.text("name").unwrap_or_default();
+        let position = |frame: &Frame| frame.machine.states.iter().position(|s| &*s.name == name);
+        // The first state of a branch follows the start of its Parallel.
+        let branch = self.frames.iter().rposition(|frame| {
+            frame.parent == Some(from) && frame.phase == Phase::Between && position(frame).is_some()
+        });
+        let place = match branch {
+            Some(branch) if position(&self.frames[from]).is_none() => branch,
+            _ => self.around(from, |frame| position(frame).is_some()),
+        };
+        let frame = &mut self.frames[place];
+        let Some(state) = position(frame) else { return place };
+        (frame.state, frame.phase) = (state, Phase::Inside);
+        frame.retries.clear();
+        let (at_ms, state) = (event.at_ms(), u32::try_from(state).unwrap_or(u32::MAX));
+        out.push(Event::StateEntered { frame: id(place), at_ms, state, input: nothing() });
+        if let Kind::Wait(wait) = &self.frames[place].state().kind
+            && let Some(until_ms) = until_ms(&wait.until, at_ms)
+        {
+            out.push(Event::WaitStarted { frame: id(place), at_ms, until_ms });
+        }
+        place
+    }
+
+    fn exited(
+        &mut self,
+        from: usize,
+        event: &HistoryEvent<'_>,
+        next: Option<&str>,
+        out: &mut Vec<Event>,
+    ) -> usize {
+        let place = self.named(from, event);
+        let frame = &mut self.frames[place];
+        let next = next.and_then(|next| frame.machine.states.iter().position(|s| &*s.name == next));
+        frame.phase = Phase::Between;
+        out.push(Event::StateExited {
+            frame: id(place),
+            at_ms: event.at_ms(),
+            output: nothing(),
+            assigned: Vec::new(),
+            next: next.and_then(|next| u32::try_from(next).ok()),
+        });
+        place
+    }
+
+    /// Of Lambda functions, activities and other services alike.
+    fn task(&mut self, from: usize, event: &HistoryEvent<'_>, out: &mut Vec<Event>) -> usize {
+        let at_ms = event.at_ms();
+        let kind = event.kind();
+        let attempt = Attempt { frame: id(from), number: self.attempts };
+        if kind.ends_with("Scheduled") {
+            self.attempts += 1;
+            let timeout = event.number("timeoutInSeconds");
+            let deadline = timeout.and_then(|s| i64::try_from(s.saturating_mul(1000)).ok());
+            out.push(Event::TaskScheduled {
+                attempt,
+                at_ms,
+                parameters: nothing(),
+                timeout_seconds: timeout,
+                heartbeat_seconds: event.number("heartbeatInSeconds"),
+                deadline_ms: deadline.map(|ms| at_ms.saturating_add(ms)),
+                credentials: None,
+            });
+        } else if kind.ends_with("TimedOut") {
+            let failure = failure(event);
+            let heartbeat = failure.name() == error_name::HEARTBEAT_TIMEOUT;
+            out.push(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
+            self.failed(from, at_ms, failure, out);
+        } else if kind.ends_with("Failed") && !kind.starts_with("MapRun") {
+            let (failure, stage) = (failure(event), FailureStage::Run);
+            out.push(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
+            self.failed(from, at_ms, failure, out);
+        } else if kind == "MapRunFailed" {
+            self.frames[from].run_failure = Some(failure(event));
+        } else if kind.ends_with("Succeeded") && !is_of_scope(kind) {
+            out.push(Event::TaskSucceeded { attempt, at_ms, output: nothing() });
+        }
+        from
+    }
+
+    fn parallel_started(&mut self, from: usize, at_ms: i64, out: &mut Vec<Event>) -> usize {
+        let place = self.scope(from);
+        let Kind::Parallel(parallel) = &self.frames[place].state().kind else { return place };
+        let branches = parallel.branches.clone();
+        let first = id(self.frames.len());
+        let number = u32::try_from(branches.len()).unwrap_or(u32::MAX);
+        for (index, machine) in (0..).zip(branches) {
+            self.frames.push(Frame::new(Some(place), index, machine));
+        }
+        let frame = id(place);
+        out.push(Event::ParallelStarted {
+            frame,
+            at_ms,
+            first,
+            branches: number,
+            input: nothing(),
+        });
+        place
+    }
+
+    fn map_started(
+        &mut self,
+        from: usize,
+        event: &HistoryEvent<'_>,
+        out: &mut Vec<Event>,
+    ) -> usize {
+        let place = self.scope(from);
+        let length = event.number("length").and_then(|length| usize::try_from(length).ok());
+        out.push(Event::MapStarted {
+            frame: id(place),
+            at_ms: event.at_ms(),
+            items: Payload::new(vec![Value::Null; length.unwrap_or(0).min(100_000)].into()),
+            max_concurrency: 0,
+            distributed: false,
+        });
+        place
+    }
+
+    fn iteration_started(
+        &mut self,
+        from: usize,
+        event: &HistoryEvent<'_>,
+        out: &mut Vec<Event>,
+    ) -> usize {
+        let map = self.named(from, event);
+        let Kind::Map(state) = &self.frames[map].state().kind else { return map };
+        let machine = state.processor.clone();
+        let index = index(event);
+        let child = self.frames.len();
+        self.frames.push(Frame::new(Some(map), index, machine));
+        out.push(Event::IterationStarted {
+            frame: id(map),
+            at_ms: event.at_ms(),
+            index,
+            child: id(child),
+            input: nothing(),
+            after: None,
+        });
+        child
+    }
+
+    fn iteration_failed(
+        &mut self,
+        from: usize,
+        event: &HistoryEvent<'_>,
+        out: &mut Vec<Event>,
+    ) -> usize {
+        let map = self.named(from, event);
+        let of_map = |frame: &Frame| frame.parent == Some(map) && frame.index == index(event);
+        match self.frames.iter().rposition(of_map) {
+            Some(child) => {
+                self.settle(child, event.at_ms(), out);
+                child
+            }
+            None => map,
+        }
+    }
+
+    /// A Parallel or a Map fails as the branch or item in it has failed.
+    fn scope_failed(&mut self, from: usize, at_ms: i64, out: &mut Vec<Event>) -> usize {
+        let place = self.scope(from);
+        if from != place {
+            self.settle(from, at_ms, out);
+        }
+        let inside = self.around(from, |frame| frame.parent == Some(place));
+        let failure = self.frames[place].run_failure.take();
+        let failure = failure.or_else(|| self.frames[inside].failure().cloned());
+        self.failed(place, at_ms, failure.unwrap_or_default(), out);
+        place
+    }
+
+    /// A state that failed without an event of its own: a Fail state, or one whose data do not fit.
+    fn settle(&mut self, place: usize, at_ms: i64, out: &mut Vec<Event>) {
+        if self.frames[place].phase == Phase::Inside {
+            let failure = self.frames[place].state().own_failure();
+            self.failed(place, at_ms, failure, out);
+        }
+    }
+
+    fn execution_failed(&mut self, at_ms: i64, failure: Failure, out: &mut Vec<Event>) -> usize {
+        if self.frames[0].phase == Phase::Inside {
+            self.gave_up(0, at_ms, failure.clone(), None, None, out);
+        }
+        out.push(Event::ExecutionFailed { at_ms, failure });
+        0
+    }
+
+    /// By the rules: the first retrier that matches decides, then the first catcher that does.
+    fn failed(&mut self, place: usize, at_ms: i64, failure: Failure, out: &mut Vec<Event>) {
+        let frame = &mut self.frames[place];
+        let state = &frame.machine.states[frame.state];
+        let matched = |patterns: &[String]| {
+            patterns.iter().any(|pattern| error_name::matches(pattern, failure.name()))
+        };
+        let retrier = state.retry().iter().position(|one| matched(&one.error_equals));
+        let catcher = state.catch().iter().position(|one| matched(&one.error_equals));
+        if let Some(index) = retrier {
+            let so_far = frame.retries.entry(index).or_default();
+            let retrier = &state.retry()[index];
+            if u64::from(*so_far) < retrier.max_attempts {
+                let due_ms = at_ms.saturating_add(millis(retrier.delay_seconds((*so_far).into())));
+                *so_far += 1;
+                let retrier = u32::try_from(index).unwrap_or(u32::MAX);
+                let frame = id(place);
+                out.push(Event::RetryScheduled { frame, at_ms, retrier, due_ms, failure });
+                return;
+            }
+        }
+        self.gave_up(place, at_ms, failure, retrier, catcher, out);
+    }
+
+    fn gave_up(
+        &mut self,
+        place: usize,
+        at_ms: i64,
+        failure: Failure,
+        retrier: Option<usize>,
+        catcher: Option<usize>,
+        out: &mut Vec<Event>,
+    ) {
+        self.frames[place].phase = Phase::Failed(failure.clone());
+        let index = |found: Option<usize>| found.and_then(|index| u32::try_from(index).ok());
+        let (retrier, catcher) = (index(retrier), index(catcher));
+        out.push(Event::StateFailed { frame: id(place), at_ms, failure, retrier, catcher });
+    }
+}
+
+impl Frame {
+    fn new(parent: Option<usize>, index: u32, machine: Arc<Machine>) -> Self {
+        let (state, phase, retries) = (0, Phase::Between, BTreeMap::new());
+        Self { parent, index, machine, state, phase, retries, run_failure: None }
+    }
+
+    fn go_on(&mut self) {
+        if self.failure().is_some() {
+            self.phase = Phase::Inside;
+        }
+    }
+
+    fn state(&self) -> &State {
+        &self.machine.states[self.state]
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        match &self.phase {
+            Phase::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+trait OwnFailure {
+    fn own_failure(&self) -> Failure;
+}
+
+impl OwnFailure for State {
+    /// What a Fail state says it fails with, as far as that is fixed.
+    fn own_failure(&self) -> Failure {
+        let Kind::Fail(Fail { error, cause }) = &self.kind else { return Failure::default() };
+        let literal = |text: &Option<Text>| match text {
+            Some(Text::Literal(text)) => Some(Arc::from(text.as_str())),
+            _ => None,
+        };
+        Failure { error: literal(error), cause: literal(cause) }
+    }
+}
+
+/// Which state each event of a chunk leads to.
+fn nexts(history: &[Value]) -> HashMap<u64, &str> {
+    let events = history.iter().map(HistoryEvent);
+    let entered = events.filter(|event| event.kind().ends_with("StateEntered"));
+    entered.filter_map(|event| Some((event.previous(), event.text("name")?))).collect()
+}
+
+/// Whether something had to be waited for before it.
+fn comes_from_outside(kind: &str) -> bool {
+    let ends = ["Started", "Submitted", "Succeeded", "TimedOut", "Failed"];
+    let task =
+        ["Task", "Activity", "LambdaFunction", "MapRun"].iter().any(|of| kind.starts_with(of));
+    let ended = task && ends.iter().any(|end| kind.ends_with(end));
+    ended || matches!(kind, "WaitStateExited" | "ExecutionRedriven" | "ExecutionAborted")
+}
+
+fn is_of_scope(kind: &str) -> bool {
+    kind.starts_with("Map") || kind.starts_with("Parallel")
+}
+
+fn failure(event: &HistoryEvent<'_>) -> Failure {
+    let part = |member| event.text(member).map(Arc::from);
+    Failure { error: part("error"), cause: part("cause") }
+}
+
+fn index(event: &HistoryEvent<'_>) -> u32 {
+    event.number("index").and_then(|index| u32::try_from(index).ok()).unwrap_or_default()
+}
+
+/// When a Wait ends, if the definition says.
+fn until_ms(until: &WaitUntil, at_ms: i64) -> Option<i64> {
+    match until {
+        WaitUntil::Seconds(Operand::Literal(seconds)) => {
+            Some(at_ms.saturating_add(i64::try_from(seconds.saturating_mul(1000)).ok()?))
+        }
+        WaitUntil::Timestamp(Operand::Literal(moment)) => Some(moment.to_millis().max(at_ms)),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+fn millis(seconds: f64) -> i64 {
+    (seconds * 1000.0).round() as i64
+}
+
+fn id(place: usize) -> FrameId {
+    FrameId(u32::try_from(place).unwrap_or(u32::MAX))
+}
+
+fn nothing() -> Payload {
+    Payload::new(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use everstep_asl::Source;
+    use everstep_interpreter::{Dialect, Identity, Limits, Program};
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::answer::Answers;
+    use crate::run::clock::Clock;
+    use crate::run::driver::Driver;
+    use crate::run::entry::Entry;
+    use crate::run::mock::{Choice, Mocks};
+    use crate::run::story::{RunId, Story};
+    use crate::run::teller::Teller;
+
+    fn read(file: &str) -> Source {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        Source::new(file, std::fs::read_to_string(root.join(file)).unwrap())
+    }
+
+    fn machine(file: &str) -> Machine {
+        everstep_asl::parse(&read(file), &everstep_asl::Options::default()).into_machine().unwrap()
+    }
+
+    /// Sorted, for a history has what is stopped before what stops it; and without what is drawn by lot.
+    fn told(entries: &[Entry]) -> Vec<String> {
+        let told = entries.iter().map(|entry| {
+            let mut entry = json!(entry);
+            if let Some(retrier) = entry.get_mut("retrier").and_then(Value::as_object_mut) {
+                retrier.remove("delayMs");
+            }
+            entry.to_string()
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        told
+    }
+
+    /// What the history tells must be what the run itself told.
+    fn check(definition: &str, mocks: &str, test_case: &str, input: Value) {
+        let model = machine(definition);
+        let choice = Choice { machine: None, test_case: Some(test_case), own_name: "" };
+        let mocks = Mocks::read(&read(mocks), choice, &model).unwrap();
+        let answers = Answers { mocks: Some(mocks), functions: Vec::new() };
+        let machine = Arc::new(model);
+        let (dialect, limits) = (Dialect::Spec, Limits::default());
+        let program = Arc::new(Program { machine: machine.clone(), dialect, limits });
+        let identity = Identity {
+            execution_arn: "arn:aws:states:r:1:execution:m:e".into(),
+            execution_name: "e".into(),
+            role_arn: "role".into(),
+            machine_arn: "arn:aws:states:r:1:stateMachine:m".into(),
+            machine_name: "m".into(),
+        };
+        let clock = Clock::skipping(Some(0));
+        let mut driver =
+            Driver::new(answers, clock, Story::new(Teller::new(true)), 1, mpsc::channel());
+        let ended = driver.run(program, identity, Payload::new(input)).unwrap();
+
+        let mut deduced = Story::deduced(Teller::new(true));
+        deduced.begin(RunId(0), machine.clone(), None);
+        let mut deduction = Deduction::new(machine);
+        // The API has times in seconds.
+        let seconds = |mut event: Value| {
+            event["timestamp"] = json!(event["timestamp"].as_f64().unwrap() / 1000.0);
+            event
+        };
+        let history: Vec<Value> = ended.history.into_iter().map(seconds).collect();
+        for batch in deduction.take(&history) {
+            deduced.observe(RunId(0), &batch);
+        }
+        let (all, last) = (deduced.entries(), deduced.last_entries());
+        assert_eq!(told(all), told(driver.story.entries()), "{definition} {test_case}");
+        assert_eq!(told(last), told(driver.story.last_entries()), "{definition} {test_case}");
+        assert_eq!(deduced.states(), driver.story.states());
+        assert_eq!(deduced.retries(), driver.story.retries());
+    }
+
+    #[test]
+    fn the_order() {
+        let (order, mocks) = ("examples/order/order.asl.json", "examples/order/mocks.json");
+        for case in [
+            "happy",
+            "out-of-stock",
+            "reservation-error",
+            "reservation-recovers",
+            "rate-limit",
+            "rate-limit-lasts",
+            "payment-error",
+            "charge-unexpected",
+            "fulfilment-fails",
+            "release-fails",
+            "refund-fails",
+        ] {
+            check(order, mocks, case, json!({ "orderId": "o-1" }));
+        }
+    }
+
+    /// Waits, choices, branches and items.
+    #[test]
+    fn the_shipping() {
+        let (shipping, mocks) =
+            ("testdata/cli/run/shipping.asl.yaml", "testdata/cli/run/shipping-mocks.json");
+        for case in ["packed", "set-aside", "jammed"] {
+            check(shipping, mocks, case, json!({ "parcels": [{ "id": 1 }, { "id": 2 }] }));
+        }
+        check(shipping, mocks, "packed", json!({ "parcels": [] }));
+    }
+}

@@ -1,0 +1,169 @@
+//! An execution elsewhere, followed to its end and told of as if it were here.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, bail};
+use everstep_asl::{Machine, Options, Source};
+use everstep_interpreter::{Failure, Payload, Status};
+use serde_json::{Value, json};
+
+use super::api::{Api, Unanswered};
+use super::deduction::Deduction;
+use super::event::HistoryEvent;
+use super::names::ALL;
+use super::shown;
+use crate::output::Stream;
+use crate::run::report;
+use crate::run::story::{RunId, Story};
+use crate::run::teller::Teller;
+
+/// How often a server is asked for news.
+const PACE: Duration = Duration::from_millis(250);
+/// More than most executions do between two looks.
+const PAGE: usize = 100;
+
+pub(crate) struct Following<'a> {
+    api: &'a Api,
+    arn: String,
+    timeout_seconds: Option<u64>,
+    deduction: Deduction,
+    story: Story,
+    /// The last event that was told of.
+    last: u64,
+}
+
+impl<'a> Following<'a> {
+    pub(crate) fn begin(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
+        let machine = Arc::new(machine(api, arn)?);
+        let mut story = Story::deduced(Teller::new(quiet));
+        story.begin(RunId(0), machine.clone(), None);
+        Ok(Self {
+            api,
+            arn: arn.to_owned(),
+            timeout_seconds: machine.timeout_seconds,
+            deduction: Deduction::new(machine),
+            story,
+            last: 0,
+        })
+    }
+
+    /// Tells what happens until it ends; a server that goes away and comes back is waited for. What
+    /// `DescribeExecution` says at the end is returned.
+    pub(crate) fn until_it_ends(&mut self) -> Result<Value> {
+        let mut missed = false;
+        loop {
+            match self.look() {
+                Ok(described) if described["status"] != "RUNNING" => return Ok(described),
+                Ok(_) => missed = false,
+                Err(error) if error.is::<Unanswered>() && self.last > 0 => {
+                    if !std::mem::replace(&mut missed, true) {
+                        self.story.teller().note("the server does not answer; waiting for it");
+                    }
+                }
+                Err(error) => {
+                    self.story.teller().clear();
+                    return Err(error);
+                }
+            }
+            if self.story.is_live() {
+                self.story.show_moment(now_ms());
+            }
+            std::thread::sleep(PACE);
+        }
+    }
+
+    /// What is new. It is described first, so that what has ended has all its events.
+    pub(crate) fn look(&mut self) -> Result<Value> {
+        let described = self.api.call("DescribeExecution", &json!({ "executionArn": self.arn }))?;
+        let events = if self.last == 0 { self.all() } else { self.newer() }?;
+        if let Some(event) = events.last() {
+            self.last = HistoryEvent(event).id();
+        }
+        for batch in self.deduction.take(&events) {
+            self.story.observe(RunId(0), &batch);
+        }
+        Ok(described)
+    }
+
+    fn all(&self) -> Result<Vec<Value>> {
+        let input = json!({ "executionArn": self.arn });
+        self.api.list("GetExecutionHistory", "events", input, ALL)
+    }
+
+    /// From the end, as far back as what is known: that is seldom far.
+    fn newer(&self) -> Result<Vec<Value>> {
+        let mut newer = Vec::new();
+        let mut input =
+            json!({ "executionArn": self.arn, "reverseOrder": true, "maxResults": PAGE });
+        loop {
+            let mut page = self.api.call("GetExecutionHistory", &input)?;
+            let Value::Array(events) = page["events"].take() else { break };
+            let before = newer.len() + events.len();
+            newer.extend(events.into_iter().filter(|event| HistoryEvent(event).id() > self.last));
+            match page["nextToken"].take() {
+                Value::String(token) if newer.len() == before => input["nextToken"] = json!(token),
+                _ => break,
+            }
+        }
+        newer.reverse();
+        Ok(newer)
+    }
+
+    /// What is under way at the moment, on standard error.
+    pub(crate) fn tell_where(&mut self) -> Result<()> {
+        self.look()?;
+        self.story.at(now_ms());
+        for moment in self.story.moments() {
+            Stream::Story.write(&format!("it is at {moment}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// How it ended and why, on standard error.
+    pub(crate) fn tell_end(&mut self, described: &Value) -> Result<()> {
+        let status = status(described)?;
+        self.story.teller().speak();
+        let part = |member: &str| described[member].as_str().map(|text| format!(": {text}"));
+        let stopped: String = [part("error"), part("cause")].into_iter().flatten().collect();
+        report::tell_end(&status, &mut self.story, self.timeout_seconds, &stopped);
+        Ok(())
+    }
+}
+
+fn machine(api: &Api, arn: &str) -> Result<Machine> {
+    let input = json!({ "executionArn": arn });
+    let answer = api.call("DescribeStateMachineForExecution", &input)?;
+    let name = answer["name"].as_str().unwrap_or("the state machine");
+    let source = Source::new(name, answer["definition"].as_str().unwrap_or_default());
+    let parsed = everstep_asl::parse(&source, &Options::default());
+    parsed.into_machine().with_context(|| format!("the definition of `{name}` is not understood"))
+}
+
+fn status(described: &Value) -> Result<Status> {
+    let part = |member: &str| described[member].as_str().map(Arc::from);
+    let failure = Failure { error: part("error"), cause: part("cause") };
+    Ok(match described["status"].as_str().unwrap_or_default() {
+        "RUNNING" | "PENDING_REDRIVE" => Status::Running,
+        "SUCCEEDED" => {
+            let output = described["output"].as_str().unwrap_or("null");
+            Status::Succeeded { output: Payload::from_text(output).context("its output")? }
+        }
+        "FAILED" => Status::Failed { failure },
+        "TIMED_OUT" => Status::TimedOut,
+        "ABORTED" => Status::Aborted { failure },
+        other => bail!("an execution cannot be {other}"),
+    })
+}
+
+/// The output of one that succeeded, as `everstep run` writes it.
+pub(crate) fn write_output(described: &Value) -> Result<()> {
+    let Some(output) = described["output"].as_str() else { return Ok(()) };
+    let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
+    Stream::Data.write(&format!("{}\n", shown::payload(output, room)))
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,14 @@
+//! What commands share that speak to a server: the connection, names for ARNs, tables, and the story of an
+//! execution as its history tells it.
+//!
+//! Everything here goes through the API, so that any server that speaks it will do.
+
+pub(crate) mod api;
+mod deduction;
+pub(crate) mod event;
+pub(crate) mod following;
+pub(crate) mod names;
+mod problem;
+pub(crate) mod shown;
+
+pub(crate) use api::{Api, Connection};

@@ -1,0 +1,125 @@
+//! Names where the API wants ARNs.
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::{Value, json};
+
+use super::Api;
+use crate::commands::nearest;
+use crate::output::choices;
+
+/// More than anybody has.
+pub(crate) const ALL: usize = 100_000;
+
+fn is_arn(text: &str) -> bool {
+    text.starts_with("arn:")
+}
+
+/// What an ARN ends with: the name, and for what has a parent, the parent's name before it.
+pub(crate) fn last(arn: &str) -> &str {
+    arn.rsplit(':').next().unwrap_or_default()
+}
+
+/// Every state machine, as `ListStateMachines` has them.
+pub(crate) fn machines(api: &Api) -> Result<Vec<Value>> {
+    api.list("ListStateMachines", "stateMachines", json!({}), ALL)
+}
+
+/// The ARN of a machine by its name; `name:alias` and `name:version` will do.
+pub(crate) fn machine(api: &Api, name: &str) -> Result<String> {
+    if is_arn(name) {
+        return Ok(name.to_owned());
+    }
+    let (own, qualifier) = name.split_once(':').map_or((name, None), |(own, q)| (own, Some(q)));
+    let machines = machines(api)?;
+    let names = || machines.iter().filter_map(|machine| machine["name"].as_str());
+    let found = machines.iter().find(|machine| machine["name"] == own);
+    let arn = found.and_then(|machine| machine["stateMachineArn"].as_str());
+    let arn = arn.ok_or_else(|| unknown("state machine", "machines", own, names()))?;
+    Ok(qualifier.map_or_else(|| arn.to_owned(), |qualifier| format!("{arn}:{qualifier}")))
+}
+
+/// The ARN of an activity by its name.
+pub(crate) fn activity(api: &Api, name: &str) -> Result<String> {
+    if is_arn(name) {
+        return Ok(name.to_owned());
+    }
+    let activities = api.list("ListActivities", "activities", json!({}), ALL)?;
+    let names = || activities.iter().filter_map(|activity| activity["name"].as_str());
+    let found = activities.iter().find(|activity| activity["name"] == name);
+    let arn = found.and_then(|activity| activity["activityArn"].as_str());
+    arn.map(str::to_owned).ok_or_else(|| unknown("activity", "activities", name, names()))
+}
+
+fn unknown<'n>(
+    what: &str,
+    command: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> anyhow::Error {
+    match nearest(name, names) {
+        Some(near) => anyhow!("there is no {what} `{name}`; did you mean `{near}`?"),
+        None => {
+            anyhow!(
+                "there is no {what} `{name}`\nhint: `everstep {command} list` shows those that there are"
+            )
+        }
+    }
+}
+
+/// The ARN of an execution by its name, of this machine or of whichever has it.
+pub(crate) fn execution(api: &Api, name: &str, machine_name: Option<&str>) -> Result<String> {
+    if is_arn(name) {
+        return Ok(name.to_owned());
+    }
+    if let Some(machine_name) = machine_name {
+        return Ok(execution_arn(&machine(api, machine_name)?, name));
+    }
+    let mut found = Vec::new();
+    for machine in machines(api)?.iter().filter(|machine| machine["type"] == "STANDARD") {
+        let arn = execution_arn(machine["stateMachineArn"].as_str().unwrap_or_default(), name);
+        if exists(api, &arn)? {
+            found.push((machine["name"].as_str().unwrap_or_default().to_owned(), arn));
+        }
+    }
+    match found.as_slice() {
+        [(_, arn)] => Ok(arn.clone()),
+        [] => bail!(
+            "there is no execution `{name}`\nhint: `everstep executions list` shows those that there are"
+        ),
+        several => {
+            let machines = choices(several.iter().map(|(machine, _)| &**machine));
+            bail!("{machines} have an execution `{name}`; say which with --machine NAME")
+        }
+    }
+}
+
+fn exists(api: &Api, arn: &str) -> Result<bool> {
+    let input = json!({ "executionArn": arn, "includedData": "METADATA_ONLY" });
+    match api.try_call("DescribeExecution", &input)? {
+        Ok(_) => Ok(true),
+        // A name that cannot be one is no execution's either.
+        Err(refused) if refused.code == "ExecutionDoesNotExist" => Ok(false),
+        Err(refused) => bail!(refused.in_words()),
+    }
+}
+
+/// An execution is named below its machine, whatever alias or version it was started by.
+fn execution_arn(machine: &str, name: &str) -> String {
+    let parts: Vec<&str> = machine.splitn(8, ':').take(7).collect();
+    format!("{}:{name}", parts.join(":").replacen(":stateMachine:", ":execution:", 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executions_of_machines() {
+        let check = |machine: &str, expected: &str| {
+            assert_eq!(execution_arn(&format!("arn:aws:states:r:1:{machine}"), "e"), expected);
+        };
+        check("stateMachine:m", "arn:aws:states:r:1:execution:m:e");
+        check("stateMachine:m:prod", "arn:aws:states:r:1:execution:m:e");
+        check("stateMachine:m:3", "arn:aws:states:r:1:execution:m:e");
+    }
+}

@@ -1,0 +1,88 @@
+//! How answers are shown: tables, facts, times, JSON.
+
+use anyhow::Result;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{ContentArrangement, LineStyle, Table};
+use everstep_expr::timestamp;
+use serde_json::Value;
+
+use crate::output::Stream;
+use crate::render::json::pretty;
+
+/// A table of the width of the window, or what is said where there is nothing.
+pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> Result<()> {
+    if rows.is_empty() {
+        return Stream::Story.write(&format!("{nothing}\n"));
+    }
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(Stream::Data.width()).unwrap_or(u16::MAX))
+        .set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    let text = table.to_string();
+    let lines = text.lines().map(|line| line.trim_end().to_owned() + "\n");
+    Stream::Data.write(&lines.collect::<String>())
+}
+
+/// What there is to say of one thing, a line each; what is empty is left out.
+pub(crate) fn facts(facts: &[(&str, String)]) -> String {
+    let told = facts.iter().filter(|(_, text)| !text.is_empty());
+    told.map(|(name, text)| format!("{name:12}{}\n", text.replace('\n', "\n            ")))
+        .collect()
+}
+
+/// The API's own answer.
+pub(crate) fn json(answer: &Value) -> Result<()> {
+    Stream::Data.write(&pretty(answer))
+}
+
+/// A text member of an answer; nothing if it is not there.
+pub(crate) fn text(answer: &Value, member: &str) -> String {
+    answer[member].as_str().unwrap_or_default().to_owned()
+}
+
+/// A time of the API in milliseconds.
+#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+pub(crate) fn millis(time: &Value) -> Option<i64> {
+    Some((time.as_f64()? * 1000.0).round() as i64)
+}
+
+/// `2026-11-16 09:30:00Z`; nothing if there is no time.
+pub(crate) fn moment(time: &Value) -> String {
+    let Some(ms) = millis(time) else { return String::new() };
+    let text = timestamp::format_millis(ms);
+    let (date, clock) = text.split_once('T').unwrap_or((&text, ""));
+    format!("{date} {}Z", clock.split('.').next().unwrap_or_default())
+}
+
+/// JSON text as it is easiest to read: on one line if it fits there.
+pub(crate) fn payload(text: &str, room: usize) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if text.chars().count() > room => pretty(&value).trim_end().to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        let check = |time: Value, expected: &str| assert_eq!(moment(&time), expected, "{time}");
+        check(serde_json::json!(0), "1970-01-01 00:00:00Z");
+        check(serde_json::json!(1_700_000_000.999), "2023-11-14 22:13:20Z");
+        check(Value::Null, "");
+    }
+
+    #[test]
+    fn payloads() {
+        assert_eq!(payload(r#"{"a":1}"#, 7), r#"{"a":1}"#);
+        assert_eq!(payload(r#"{"a":1}"#, 6), "{\n  \"a\": 1\n}");
+        assert_eq!(payload("not JSON", 3), "not JSON");
+    }
+}
