@@ -1,5 +1,6 @@
 //! Every command, each in a file of its own.
 
+mod check;
 mod explain;
 mod graph;
 mod rules;
@@ -22,6 +23,7 @@ pub(crate) struct Everstep {
 const AFTER_HELP: &str = "\
 Examples:
   everstep validate order.asl.json                 is it right?
+  everstep check                                   is everstep.yaml right, and all it names?
   everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
   everstep serve                                   the AWS Step Functions API, on this machine
@@ -38,6 +40,7 @@ Exit codes of `run` differ a little: `everstep run --help` lists them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Validate(validate::Validate),
+    Check(check::Check),
     Run(run::Run),
     Serve(serve::Serve),
     Explain(explain::Explain),
@@ -49,6 +52,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Validate(command) => command.run(),
+            Self::Check(command) => command.run(),
             Self::Run(command) => command.run(),
             Self::Serve(command) => command.run(),
             Self::Explain(command) => command.run(),
