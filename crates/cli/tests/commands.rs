@@ -18,6 +18,7 @@ const DEFINITIONS: &str = "testdata/cli/definitions";
 fn help() {
     check("help", "--help");
     check("help-validate", "validate --help");
+    check("help-check", "check --help");
     check("help-explain", "explain --help");
     check("help-graph", "graph --help");
     check("help-rules", "rules --help");
@@ -141,11 +142,16 @@ fn graph() {
     check("graph-unwritable", &format!("{order} -o /nowhere/order.svg"));
 }
 
-/// What `docs/cli.md` shows is what the commands write: the last command of each example, run beside
-/// the file that it names.
+/// What the pages show is what the commands write: the last command of each example, run beside the
+/// file that it names, or beside the configuration if it names none.
 #[test]
 fn the_documentation_shows_real_output() {
-    let file = root().join("docs/cli.md");
+    check_page("docs/cli.md");
+    check_page("docs/configuration.md");
+}
+
+fn check_page(page: &str) {
+    let file = root().join(page);
     let text = fs::read_to_string(&file).unwrap();
     let mut seen = String::new();
     for (at, part) in text.split("```").enumerate() {
@@ -163,8 +169,10 @@ fn shown(example: &str) -> String {
     let commands: Vec<&str> = example.lines().filter(|line| line.starts_with("$ ")).collect();
     let arguments = commands.last().unwrap().strip_prefix("$ everstep ").unwrap();
     let places = [DEFINITIONS, "examples/order"].map(|place| root().join(place));
-    let file = arguments.split(' ').find(|word| word.ends_with(".json")).unwrap();
-    let place = places.iter().find(|place| place.join(file).exists()).unwrap();
+    let place = match arguments.split(' ').find(|word| word.ends_with(".json")) {
+        Some(file) => places.iter().find(|place| place.join(file).exists()).unwrap().clone(),
+        None => root().join("examples/functions"),
+    };
     let output = Command::new(env!("CARGO_BIN_EXE_everstep"))
         .args(arguments.split(' '))
         .current_dir(place)
@@ -182,4 +190,60 @@ fn rules() {
     let output = run("rules catch-discards-input", "");
     let page = fs::read(root().join("docs/rules/catch-discards-input.md")).unwrap();
     assert_eq!((output.status.code(), output.stdout), (Some(0), page));
+}
+
+const CONFIGURATIONS: &str = "testdata/cli/config";
+
+#[test]
+fn check_as_text() {
+    check("check-good", "check examples/functions");
+    check("check-quiet", "check --quiet examples/functions/everstep.yaml");
+    check("check-broken", &format!("check {CONFIGURATIONS}/broken"));
+    check("check-inline", &format!("check {CONFIGURATIONS}/inline"));
+    check("check-warned", &format!("check {CONFIGURATIONS}/warned"));
+    check("check-strict", &format!("check --strict --quiet {CONFIGURATIONS}/warned"));
+    check("check-missing", "check nowhere");
+    check("check-folder-without", &format!("check {DEFINITIONS}"));
+    check("check-here-without", "check");
+}
+
+#[test]
+fn check_for_programs() {
+    check("check-json", &format!("check --format json {CONFIGURATIONS}/inline"));
+}
+
+#[test]
+fn explain_functions() {
+    let example = "--config examples/functions";
+    check("explain-function", &format!("explain charge {example}"));
+    check("explain-function-sam", &format!("explain receipt {example}/everstep.yaml"));
+    check("explain-function-defaults", &format!("explain refund {example}"));
+    check("explain-function-unknown", &format!("explain chrage {example}"));
+    check("explain-function-machine", &format!("explain checkout {example}"));
+    check("explain-function-broken", &format!("explain charge --config {CONFIGURATIONS}/broken"));
+    let warned = format!("--config {CONFIGURATIONS}/warned");
+    check("explain-function-aged", &format!("explain receipt {warned}"));
+    check("explain-function-endless", &format!("explain endless {warned}"));
+    check("explain-function-endless-json", &format!("explain endless --json {warned}"));
+    check("explain-function-never", &format!("explain never {warned}"));
+    check("explain-function-no-file", "explain charge");
+}
+
+/// In the folder of the configuration a function needs no more than its name.
+#[test]
+fn a_function_is_found_by_its_name() {
+    let explain = |arguments: &[&str], folder: &str| {
+        Command::new(env!("CARGO_BIN_EXE_everstep"))
+            .arg("explain")
+            .args(arguments)
+            .current_dir(root().join(folder))
+            .output()
+            .unwrap()
+    };
+    let named = explain(&["charge", "--config", "everstep.yaml"], "examples/functions");
+    let found = explain(&["charge"], "examples/functions");
+    assert!(found.status.success());
+    assert_eq!(found.stdout, named.stdout);
+    let definition = explain(&["checkout.asl.yaml"], "examples/functions");
+    assert!(definition.status.success() && definition.stdout != found.stdout);
 }

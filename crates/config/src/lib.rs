@@ -41,24 +41,31 @@ pub const FILE_NAMES: [&str; 2] = ["everstep.yaml", "everstep.yml"];
 #[derive(Debug)]
 pub struct Parsed {
     config: Option<Config>,
+    errors: usize,
     /// Sorted by file and place; at most a thousand.
     pub diagnostics: Vec<Diagnostic>,
     /// How many were left out.
     pub omitted: usize,
     /// Every file that was read, the entry first; diagnostics refer to them by index.
-    pub sources: Vec<Rc<Source>>,
+    pub sources: Vec<Source>,
 }
 
 impl Parsed {
     /// The configuration, if there is no error.
     #[must_use]
     pub fn config(&self) -> Option<&Config> {
-        self.config.as_ref()
+        self.config.as_ref().filter(|_| self.errors == 0)
     }
 
     #[must_use]
     pub fn into_config(self) -> Option<Config> {
-        self.config
+        self.config.filter(|_| self.errors == 0)
+    }
+
+    /// What could be read in spite of errors: good for looking further, not for running.
+    #[must_use]
+    pub fn fragment(&self) -> Option<&Config> {
+        self.config.as_ref()
     }
 }
 
@@ -84,9 +91,14 @@ pub fn read(
     diagnostics.sort_by_key(|found| (found.file, found.span.start, found.rule));
     diagnostics.dedup();
     Parsed {
-        config: config.filter(|_| cx.errors.get() == 0),
+        config,
+        errors: cx.errors.get(),
         diagnostics,
         omitted: cx.omitted.get(),
-        sources: cx.sources.take(),
+        sources: cx.sources.take().into_iter().map(unshared).collect(),
     }
+}
+
+fn unshared(source: Rc<Source>) -> Source {
+    Rc::try_unwrap(source).unwrap_or_else(|shared| Source::new(shared.name(), shared.text()))
 }

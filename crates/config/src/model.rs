@@ -1,9 +1,10 @@
 //! A configuration that holds: names resolve, policies are complete.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use everstep_asl::document::Node;
-use everstep_asl::{Span, WorkflowType};
+use everstep_asl::WorkflowType;
+use everstep_asl::document::{Found, Node};
 use everstep_retry::Policy;
 
 use crate::origin::{Given, Line};
@@ -98,6 +99,18 @@ pub enum Runtime {
     Http,
 }
 
+impl fmt::Display for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Python { version } => write!(f, "python{version}"),
+            Self::Node { version } => write!(f, "nodejs{version}.x"),
+            Self::Provided => f.write_str("provided"),
+            Self::Command => f.write_str("command"),
+            Self::Http => f.write_str("http"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bootstrap {
     /// The official client if it is installed in the function's folder.
@@ -158,6 +171,19 @@ pub enum Target {
     File(Text),
 }
 
+impl fmt::Display for Target {
+    /// As it is written in a configuration, secrets unseen.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Function(name) => write!(f, "function:{name}"),
+            Self::StateMachine(name) => write!(f, "stateMachine:{name}"),
+            Self::Queue(name) => write!(f, "queue:{name}"),
+            Self::Http(url) => f.write_str(url.written()),
+            Self::File(path) => write!(f, "file:{}", path.written()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateMachine {
     pub name: String,
@@ -189,12 +215,12 @@ pub enum DefinitionOrigin {
 }
 
 impl DefinitionOrigin {
-    /// Where in the configuration the value stands that a JSON pointer into the definition names.
+    /// What a JSON pointer into the definition names, and the file it stands in, if that is one of the
+    /// configuration's.
     #[must_use]
-    pub fn span(&self, pointer: &str) -> Option<(usize, Span)> {
+    pub fn at(&self, pointer: &str) -> Option<(usize, Found<'_>)> {
         let Self::Fields { file, node } = self else { return None };
-        let found = node.at(pointer)?;
-        Some((*file, found.name_span.unwrap_or(found.node.span)))
+        Some((*file, node.at(pointer)?))
     }
 }
 

@@ -2,8 +2,14 @@
 
 use super::{Finding, Tree};
 
-const PURE: &[&str] =
-    &["crates/expr/src", "crates/asl/src", "crates/history/src", "crates/interpreter/src"];
+const PURE: &[&str] = &[
+    "crates/expr/src",
+    "crates/asl/src",
+    "crates/history/src",
+    "crates/interpreter/src",
+    "crates/retry/src",
+    "crates/config/src",
+];
 
 /// Words by which a clock, randomness, a thread or the outside would come in.
 const IMPURE: &[&str] = &[

@@ -1,23 +1,32 @@
-//! `everstep explain`: what a definition does, in words, without running it.
+//! `everstep explain`: what a definition or a function's policy does, in words, without running it.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
 use everstep_asl::{Machine, Source};
+use everstep_config::Config;
 use serde::Serialize;
 
-use crate::definition;
 use crate::exit::Exit;
-use crate::explain::{Found, MachineFacts, StateFacts, each, text};
+use crate::explain::{Found, FunctionFacts, MachineFacts, StateFacts, each, text};
 use crate::output::Stream;
+use crate::render::{self, Checked};
+use crate::{configuration, definition};
 
-/// Tell in words what a definition does: which errors lead where, after how many tries, how long
+/// Tell in words what a definition or a function does: which errors lead where, after how many tries, how long
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
-    /// A definition in JSON or YAML; `-` reads standard input
-    file: String,
-    /// A state by name, wherever it is nested; without it, the whole machine
+    /// A definition in JSON or YAML (`-` reads standard input), or a function of everstep.yaml
+    #[arg(value_name = "FILE|FUNCTION")]
+    subject: String,
+    /// A state of the definition by name, wherever it is nested; without it, the whole machine
+    #[arg(conflicts_with = "config")]
     state: Option<String>,
+    /// The configuration that has the function, or its folder; without it, everstep.yaml here
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Write the facts as JSON
     #[arg(long)]
     json: bool,
@@ -28,15 +37,20 @@ Examples:
   everstep explain order.asl.json                  the machine, in the order in which it runs
   everstep explain order.asl.json ChargeCustomer   every error of a state: retries, catcher, outcome
   everstep explain order.asl.json ChargeCustomer --json
+  everstep explain charge-customer                 a function's policy, and who has said so
+  everstep explain charge-customer --config staging.yaml
 
 Exit codes:
   0  explained
-  1  the definition has errors, told on standard error
-  2  the command line is wrong, the file cannot be read, or there is no such state";
+  1  the definition or the configuration has errors, told on standard error
+  2  the command line is wrong, the file cannot be read, or there is no such state or function";
 
 impl Explain {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (source, machine) = match definition::load(&self.file)? {
+        if let Some(configuration) = self.configuration()? {
+            return self.function(&configuration);
+        }
+        let (source, machine) = match definition::load(&self.subject)? {
             Ok(loaded) => loaded,
             Err(exit) => return Ok(exit),
         };
@@ -44,6 +58,32 @@ impl Explain {
             Some(name) => self.state(&source, &machine, name)?,
             None => self.machine(&source, &machine)?,
         };
+        Stream::Data.write(&text)?;
+        Ok(Exit::Good)
+    }
+
+    /// The configuration to ask: the one that is named, or the one of this folder for what is no file.
+    fn configuration(&self) -> anyhow::Result<Option<PathBuf>> {
+        if let Some(path) = &self.config {
+            return configuration::locate(path).map(Some);
+        }
+        let definition = self.subject == "-" || Path::new(&self.subject).exists();
+        if definition || self.state.is_some() {
+            return Ok(None);
+        }
+        Ok(configuration::in_folder(Path::new(".")))
+    }
+
+    fn function(&self, path: &Path) -> anyhow::Result<Exit> {
+        let parsed = configuration::read(path)?;
+        let Some(config) = parsed.config() else { return refuse(parsed) };
+        let name = &self.subject;
+        let Some(function) = config.function(name) else {
+            bail!("{}", no_function(config, name, path));
+        };
+        let facts = FunctionFacts::new(function);
+        let text =
+            if self.json { json(&facts)? } else { text::function(&facts, Stream::Data.width()) };
         Stream::Data.write(&text)?;
         Ok(Exit::Good)
     }
@@ -78,4 +118,35 @@ fn find<'m>(machine: &'m Machine, name: &str, file: &str) -> anyhow::Result<Foun
 
 fn json(facts: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(facts)? + "\n")
+}
+
+fn refuse(parsed: everstep_config::Parsed) -> anyhow::Result<Exit> {
+    let files: Vec<Checked<everstep_config::Diagnostic>> = parsed
+        .sources
+        .into_iter()
+        .enumerate()
+        .map(|(index, source)| {
+            let own =
+                |found: &&everstep_config::Diagnostic| found.file == index && found.is_error();
+            let diagnostics = parsed.diagnostics.iter().filter(own).cloned().collect();
+            Checked { source, diagnostics, omitted: 0 }
+        })
+        .collect();
+    for file in &files {
+        Stream::Story.write(&render::text::problems(file, Stream::Story))?;
+    }
+    Stream::Story.write(&format!("{}\n", render::summary(&files)))?;
+    Ok(Exit::Problems)
+}
+
+fn no_function(config: &Config, name: &str, path: &Path) -> String {
+    let path = path.display();
+    if let Some(machine) = config.state_machine(name) {
+        return format!("`{name}` is a state machine ({}); name its definition", machine.line);
+    }
+    let names = config.functions.iter().map(|function| &*function.name);
+    match super::nearest(name, names) {
+        Some(near) => format!("there is no function `{name}` in {path}; did you mean `{near}`?"),
+        None => format!("there is neither a file nor a function `{name}` ({path})"),
+    }
 }

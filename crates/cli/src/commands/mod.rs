@@ -2,6 +2,7 @@
 
 mod activities;
 mod executions;
+mod check;
 mod explain;
 mod graph;
 mod machines;
@@ -25,6 +26,7 @@ pub(crate) struct Everstep {
 const AFTER_HELP: &str = "\
 Examples:
   everstep validate order.asl.json                 is it right?
+  everstep check                                   is everstep.yaml right, and all it names?
   everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
   everstep serve                                   the AWS Step Functions API, on this machine
@@ -42,6 +44,7 @@ Exit codes of `run` differ a little: `everstep run --help` lists them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Validate(validate::Validate),
+    Check(check::Check),
     Run(run::Run),
     Serve(serve::Serve),
     Machines(machines::Machines),
@@ -56,6 +59,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Validate(command) => command.run(),
+            Self::Check(command) => command.run(),
             Self::Run(command) => command.run(),
             Self::Serve(command) => command.run(),
             Self::Machines(command) => command.run(),

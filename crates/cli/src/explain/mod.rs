@@ -1,10 +1,11 @@
-//! What a definition does, worked out: facts first, then words for them.
+//! What a definition or a function's policy does, worked out: facts first, then words for them.
 //!
 //! Nothing is run. The facts are the same for people and programs: [`text`] writes them out,
 //! and they serialize as they are.
 
 mod errors;
 mod flow;
+mod function;
 mod handling;
 mod machine;
 mod scope;
@@ -13,6 +14,7 @@ pub(crate) mod text;
 mod time;
 mod words;
 
+pub(crate) use function::FunctionFacts;
 pub(crate) use machine::MachineFacts;
 pub(crate) use scope::{Found, each};
 pub(crate) use state::StateFacts;

@@ -1,11 +1,11 @@
 //! Problems for programs. The form is described in `docs/cli.md` and only ever grows.
 
-use everstep_asl::{Diagnostic, Source};
+use everstep_asl::Source;
 use serde_json::{Value, json};
 
-use super::Checked;
+use super::{AsProblem, Checked, Problem};
 
-pub(crate) fn report(checked: &[Checked]) -> String {
+pub(crate) fn report<D: AsProblem>(checked: &[Checked<D>]) -> String {
     let files: Vec<Value> = checked.iter().map(file).collect();
     pretty(&json!({
         "errors": checked.iter().map(Checked::errors).sum::<usize>(),
@@ -14,22 +14,25 @@ pub(crate) fn report(checked: &[Checked]) -> String {
     }))
 }
 
-fn file(checked: &Checked) -> Value {
-    let diagnostics: Vec<Value> =
-        checked.diagnostics.iter().map(|found| diagnostic(&checked.source, found)).collect();
+fn file<D: AsProblem>(checked: &Checked<D>) -> Value {
+    let diagnostics: Vec<Value> = checked
+        .diagnostics
+        .iter()
+        .map(|found| diagnostic(&checked.source, found.problem()))
+        .collect();
     json!({"file": checked.source.name(), "diagnostics": diagnostics, "omitted": checked.omitted})
 }
 
-fn diagnostic(source: &Source, found: &Diagnostic) -> Value {
+fn diagnostic(source: &Source, found: Problem<'_>) -> Value {
     let (start, end) = (source.position(found.span.start), source.position(found.span.end));
     json!({
-        "rule": found.rule.name(),
+        "rule": found.rule,
         "severity": found.severity.name(),
         "line": start.line,
         "column": start.column,
         "endLine": end.line,
         "endColumn": end.column,
-        "pointer": found.place.pointer,
+        "pointer": found.pointer,
         "message": found.message,
         "hint": found.hint,
         "replacement": found.replacement,

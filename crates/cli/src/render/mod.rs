@@ -1,26 +1,71 @@
-//! The problems of definitions, written in several forms.
+//! The problems of definitions and configurations, written in several forms.
 
 pub(crate) mod aws;
 pub(crate) mod json;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
-use everstep_asl::{Diagnostic, Source};
+use everstep_asl::{Diagnostic, Severity, Source, Span};
 
 use crate::output::count;
 
-/// A definition and what is wrong with it.
+/// A text and what is wrong with it.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct Checked<D = Diagnostic> {
     pub(crate) source: Source,
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<D>,
     /// How many more there are.
     pub(crate) omitted: usize,
 }
 
-impl Checked {
+/// What every kind of problem has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Problem<'d> {
+    pub(crate) rule: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) span: Span,
+    pub(crate) pointer: &'d str,
+    pub(crate) message: &'d str,
+    pub(crate) hint: Option<&'d str>,
+    pub(crate) replacement: Option<&'d str>,
+}
+
+pub(crate) trait AsProblem {
+    fn problem(&self) -> Problem<'_>;
+}
+
+impl AsProblem for Diagnostic {
+    fn problem(&self) -> Problem<'_> {
+        Problem {
+            rule: self.rule.name(),
+            severity: self.severity,
+            span: self.span,
+            pointer: &self.place.pointer,
+            message: &self.message,
+            hint: self.hint.as_deref(),
+            replacement: self.replacement.as_deref(),
+        }
+    }
+}
+
+impl AsProblem for everstep_config::Diagnostic {
+    fn problem(&self) -> Problem<'_> {
+        Problem {
+            rule: self.rule.name(),
+            severity: self.severity,
+            span: self.span,
+            pointer: &self.place.pointer,
+            message: &self.message,
+            hint: self.hint.as_deref(),
+            replacement: self.replacement.as_deref(),
+        }
+    }
+}
+
+impl<D: AsProblem> Checked<D> {
     pub(crate) fn errors(&self) -> usize {
-        self.diagnostics.iter().filter(|found| found.is_error()).count()
+        let severity = |found: &&D| found.problem().severity == Severity::Error;
+        self.diagnostics.iter().filter(severity).count()
     }
 
     pub(crate) fn warnings(&self) -> usize {
@@ -29,7 +74,7 @@ impl Checked {
 }
 
 /// `2 errors, 1 warning in 3 files`
-pub(crate) fn summary(checked: &[Checked]) -> String {
+pub(crate) fn summary<D: AsProblem>(checked: &[Checked<D>]) -> String {
     let errors: usize = checked.iter().map(Checked::errors).sum();
     let warnings: usize = checked.iter().map(Checked::warnings).sum();
     let found = match (errors, warnings) {

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
-use everstep_asl::{Diagnostic, Severity, Source, Span};
+use everstep_asl::{Severity, Source, Span};
 
-use super::Checked;
+use super::{AsProblem, Checked, Problem};
 use crate::output::Stream;
 
 /// Longer lines are not shown: a definition may be one line of a megabyte, with thousands of
@@ -13,39 +13,39 @@ use crate::output::Stream;
 const LINE_BYTES_MAX: usize = 4096;
 const NEAR_BYTES_MAX: usize = 60;
 
-/// Every problem of one definition.
-pub(crate) fn problems(file: &Checked, stream: Stream) -> String {
+/// Every problem of one text.
+pub(crate) fn problems<D: AsProblem>(file: &Checked<D>, stream: Stream) -> String {
     let renderer = if stream.has_colour() { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(stream.width());
     file.diagnostics
         .iter()
-        .map(|found| renderer.render(&[message(&file.source, found)]) + "\n\n")
+        .map(|found| renderer.render(&[message(&file.source, found.problem())]) + "\n\n")
         .collect()
 }
 
-fn message<'a>(source: &'a Source, found: &'a Diagnostic) -> Group<'a> {
+fn message<'a>(source: &'a Source, found: Problem<'a>) -> Group<'a> {
     let level = match found.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(&*found.message).id(found.rule.name());
-    let help = found.hint.as_deref().map(|hint| Level::HELP.message(hint));
-    with_source(title, source, found).elements(help)
+    let title = level.primary_title(found.message).id(found.rule);
+    let help = found.hint.map(|hint| Level::HELP.message(hint));
+    with_source(title, source, found.span).elements(help)
 }
 
-fn with_source<'a>(title: Title<'a>, source: &'a Source, found: &Diagnostic) -> Group<'a> {
-    let position = source.position(found.span.start);
-    let line = line(source.text(), found.span.start);
+fn with_source<'a>(title: Title<'a>, source: &'a Source, span: Span) -> Group<'a> {
+    let position = source.position(span.start);
+    let line = line(source.text(), span.start);
     let excerpt = &source.text()[line.clone()];
     if !excerpt.trim().is_empty() && excerpt.len() <= LINE_BYTES_MAX {
-        let start = found.span.start - line.start;
-        let end = found.span.end.min(line.end).saturating_sub(line.start).max(start);
+        let start = span.start - line.start;
+        let end = span.end.min(line.end).saturating_sub(line.start).max(start);
         let annotation = AnnotationKind::Primary.span(start..end);
         let snippet = Snippet::source(excerpt).path(source.name()).line_start(position.line);
         return title.element(snippet.annotation(annotation));
     }
     let origin = Origin::path(source.name()).line(position.line).char_column(position.column);
-    let near = source.text()[near(source.text(), found.span, &line)].trim();
+    let near = source.text()[near(source.text(), span, &line)].trim();
     let note = (!near.is_empty()).then(|| Level::NOTE.message(format!("it begins with `{near}`")));
     title.element(origin).elements(note)
 }

@@ -1,8 +1,10 @@
 //! Facts for people.
 
+mod function;
 mod machine;
 mod state;
 
+pub(crate) use function::function;
 pub(crate) use machine::machine;
 pub(crate) use state::state;
 

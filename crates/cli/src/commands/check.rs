@@ -1,0 +1,197 @@
+//! `everstep check`: every problem of a configuration and of the definitions it names.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use everstep_asl::{Diagnostic, Options, Place, Source};
+use everstep_config::model::{DefinitionOrigin, StateMachine};
+use everstep_config::{Config, Parsed};
+
+use crate::configuration;
+use crate::exit::Exit;
+use crate::output::{Stream, count};
+use crate::render::{self, AsProblem, Checked, Problem};
+
+/// Check everstep.yaml and the definitions it names, and say what is wrong, where, why, and what to do
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Check {
+    /// A configuration, or a folder that holds everstep.yaml
+    #[arg(default_value = ".", value_name = "FILE|DIR")]
+    path: PathBuf,
+    /// How problems are written
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Fail on warnings too
+    #[arg(long)]
+    strict: bool,
+    /// Say nothing but the problems
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep check                      everstep.yaml in this folder
+  everstep check services/orders
+  everstep check --strict --format json staging.yaml
+
+Problems are written to standard output, all else to standard error.
+
+Exit codes:
+  0  no errors (with --strict, no warnings either)
+  1  problems found
+  2  the command line is wrong, or there is no configuration that can be read
+
+docs/configuration.md describes the file; `everstep explain FUNCTION` tells what a policy does.";
+
+/// A problem of a configuration, or of a definition.
+#[derive(Debug)]
+enum Found {
+    Configuration(everstep_config::Diagnostic),
+    Definition(Diagnostic),
+}
+
+impl AsProblem for Found {
+    fn problem(&self) -> Problem<'_> {
+        match self {
+            Self::Configuration(found) => found.problem(),
+            Self::Definition(found) => found.problem(),
+        }
+    }
+}
+
+impl Check {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let entry = configuration::locate(&self.path)?;
+        let parsed = configuration::read(&entry)?;
+        let good = parsed.config().map(summary);
+        let checked = check(parsed);
+        match self.format {
+            Format::Text => self.write_text(&checked, good)?,
+            Format::Json => Stream::Data.write(&render::json::report(&checked))?,
+        }
+        let errors: usize = checked.iter().map(Checked::errors).sum();
+        let warnings: usize = checked.iter().map(Checked::warnings).sum();
+        let failed = errors > 0 || (self.strict && warnings > 0);
+        Ok(if failed { Exit::Problems } else { Exit::Good })
+    }
+
+    fn write_text(&self, checked: &[Checked<Found>], good: Option<String>) -> anyhow::Result<()> {
+        for file in checked {
+            Stream::Data.write(&render::text::problems(file, Stream::Data))?;
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        let found = checked.iter().any(|file| !file.diagnostics.is_empty());
+        let words = match (good, found) {
+            (Some(good), false) => format!("{}: ok: {good}", checked[0].source.name()),
+            _ => render::summary(checked),
+        };
+        Stream::Story.write(&format!("{words}\n"))
+    }
+}
+
+/// `2 functions, 1 state machine`
+fn summary(config: &Config) -> String {
+    let counts = [
+        (config.functions.len(), "function"),
+        (config.state_machines.len(), "state machine"),
+        (config.queues.len(), "queue"),
+        (config.destinations.len(), "destination"),
+    ];
+    let words: Vec<String> = counts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, noun)| count(number, noun))
+        .collect();
+    if words.is_empty() { "nothing in it".to_owned() } else { words.join(", ") }
+}
+
+/// The files of the configuration, then those of definitions.
+fn check(parsed: Parsed) -> Vec<Checked<Found>> {
+    let mut definitions = Definitions::default();
+    for machine in parsed.fragment().iter().flat_map(|config| &config.state_machines) {
+        definitions.check(machine);
+    }
+    let mut checked: Vec<Checked<Found>> = parsed
+        .sources
+        .into_iter()
+        .map(|source| Checked { source, diagnostics: Vec::new(), omitted: 0 })
+        .collect();
+    for found in parsed.diagnostics {
+        checked[found.file].diagnostics.push(Found::Configuration(found));
+    }
+    if let Some(entry) = checked.first_mut() {
+        entry.omitted += parsed.omitted;
+    }
+    for (file, found) in definitions.inside {
+        checked[file].diagnostics.push(Found::Definition(found));
+    }
+    for file in &mut checked {
+        file.diagnostics.sort_by_key(|found| found.problem().span.start);
+    }
+    checked.extend(definitions.files.into_values());
+    checked
+}
+
+#[derive(Default)]
+struct Definitions {
+    /// Definitions with a text of their own, by name; several machines may share one.
+    files: BTreeMap<String, Checked<Found>>,
+    /// Problems of definitions that are written in the configuration, with the file they are in.
+    inside: Vec<(usize, Diagnostic)>,
+}
+
+impl Definitions {
+    fn check(&mut self, machine: &StateMachine) {
+        let origin = &machine.definition.origin;
+        let name = match origin {
+            DefinitionOrigin::File(path) => path.display().to_string(),
+            DefinitionOrigin::Text(line) => format!("{line}, definition of {}", machine.name),
+            DefinitionOrigin::Fields { .. } => format!("{}.json", machine.name),
+        };
+        let source = Source::new(name, machine.definition.text.as_str());
+        let options = Options { workflow_type: machine.workflow_type, ..Options::default() };
+        let found = everstep_asl::parse(&source, &options);
+        if matches!(origin, DefinitionOrigin::Fields { .. }) {
+            let moved = |found| moved(&source, machine, found);
+            self.inside.extend(found.diagnostics.into_iter().filter_map(moved));
+            return;
+        }
+        let diagnostics = found.diagnostics.into_iter().map(Found::Definition).collect();
+        let checked = Checked { source, diagnostics, omitted: found.omitted };
+        self.files.insert(checked.source.name().to_owned(), checked);
+    }
+}
+
+/// From the text that was made of a definition to where it was written.
+fn moved(
+    source: &Source,
+    machine: &StateMachine,
+    found: Diagnostic,
+) -> Option<(usize, Diagnostic)> {
+    let origin = &machine.definition.origin;
+    let (file, place) = origin.at(&found.place.pointer).or_else(|| origin.at(""))?;
+    let name = found.place.location.rsplit('/').next().unwrap_or_default();
+    let marked = source.text().get(found.span.range()).unwrap_or_default();
+    // The field's name was marked, or its value.
+    let span = match place.name_span {
+        Some(span) if marked.trim_matches('"') == name => span,
+        _ => place.node.span,
+    };
+    let around = Place::root().field("stateMachines").field(&machine.name).field("definition");
+    let pointer = around.pointer + &found.place.pointer;
+    Some((file, Diagnostic { span, place: Place { pointer, ..found.place }, ..found }))
+}

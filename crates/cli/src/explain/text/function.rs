@@ -1,0 +1,171 @@
+//! One function: what runs, where its settings come from, and a table of what is tried again.
+
+use std::fmt::Write as _;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{ContentArrangement, Table};
+
+use super::super::function::{FunctionFacts, Range, RetryFacts, RuleFacts, Setting, Wait};
+use super::super::words;
+use super::{entry, wrapped};
+
+/// The whole page of a function.
+pub(crate) fn function(facts: &FunctionFacts, width: usize) -> String {
+    let FunctionFacts { name, runtime, runs, from, .. } = facts;
+    let mut text = wrapped(&format!("{name}: {runtime}, {runs}"), width, 2) + "\n";
+    let _ = writeln!(text, "{from}\n");
+    let timeout = format!("{} for each attempt", duration(facts.timeout_ms.value));
+    text += &setting("Timeout", &timeout, &facts.timeout_ms, width);
+    let concurrency = match facts.concurrency.value {
+        None => "no limit".to_owned(),
+        Some(0) => "none: every event fails with ZeroReservedConcurrency".to_owned(),
+        Some(number) => format!("{number} at a time"),
+    };
+    text += &setting("Concurrency", &concurrency, &facts.concurrency, width);
+    let age = match facts.max_event_age_ms.value {
+        None => "no limit".to_owned(),
+        Some(ms) => format!("at most {}", duration(ms)),
+    };
+    text += &setting("Event age", &age, &facts.max_event_age_ms, width);
+    text += &entry("Retries", &facts.retry.from, width);
+    for (name, target) in [
+        ("On success", &facts.on_success),
+        ("On failure", &facts.on_failure),
+        ("Dead letter", &facts.dead_letter),
+    ] {
+        if let Some(target) = target {
+            text += &setting(name, &format!("→ {}", target.value), target, width);
+        }
+    }
+    for next in &facts.next {
+        text += &entry("Then", &format!("→ {next}"), width);
+    }
+    for next in &facts.next_on_error {
+        text += &entry("Given up", &format!("→ {next}, with the error"), width);
+    }
+    let _ = write!(text, "\n{}", table(&facts.retry, width));
+    text += &(wrapped(&notes(facts), width, 0) + "\n");
+    text
+}
+
+fn setting<T>(name: &str, words: &str, setting: &Setting<T>, width: usize) -> String {
+    entry(name, &format!("{words} ({})", setting.from), width)
+}
+
+fn notes(facts: &FunctionFacts) -> String {
+    let mut text = "Waits begin when an attempt has failed.".to_owned();
+    if facts.retry.rules.len() > 1 {
+        text += " The first rule that matches an error decides, and counts for itself.";
+    }
+    if facts.max_event_age_ms.value.is_some() {
+        text += " A wait that would outlast the event's age is not begun: the event is given up at once.";
+    }
+    text
+}
+
+fn table(retry: &RetryFacts, width: usize) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX))
+        .set_header(["When it fails with", "it is tried again", "after", "in all"]);
+    if !retry.non_retryable.is_empty() {
+        table.add_row([&retry.non_retryable.join("\n"), "never", "", ""]);
+    }
+    for rule in &retry.rules {
+        table.add_row([names(rule), times(rule), waits(rule), elapsed(rule)]);
+    }
+    if !retry.all {
+        let other = if retry.rules.is_empty() { "any error" } else { "any other error" };
+        table.add_row([other, "never", "", ""]);
+    }
+    let text = table.to_string().replace(UNBROKEN, " ");
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// Keeps a blank from being a place where a line may end: the columns go side by side.
+const UNBROKEN: char = '\u{a0}';
+
+fn names(rule: &RuleFacts) -> String {
+    let name = |name: &String| match meaning(name) {
+        Some(meaning) => format!("{name}\n· {meaning}"),
+        None => name.clone(),
+    };
+    rule.errors.iter().map(name).collect::<Vec<_>>().join("\n")
+}
+
+fn meaning(name: &str) -> Option<&'static str> {
+    match name {
+        "Error.ALL" => Some("any error"),
+        "Error.User" => Some("the code raises an error"),
+        "Error.Runtime" => Some("the process ends or cannot start"),
+        "Error.Timeout" => Some("an attempt outlasts its timeout"),
+        "Error.DataLimitExceeded" => Some("the answer is too large"),
+        "Lambda.Unknown" => Some("it ends without a word"),
+        _ => None,
+    }
+}
+
+fn times(rule: &RuleFacts) -> String {
+    let times = match rule.max_retry_count {
+        None => "for ever".to_owned(),
+        Some(0) => "never".to_owned(),
+        Some(1) => "once".to_owned(),
+        Some(2) => "twice".to_owned(),
+        Some(times) => format!("{times} times"),
+    };
+    let age = match (rule.age_may_prevent_retry, rule.age_prevents_retry) {
+        (_, Some(retry)) => format!("\nits age ends it before retry {retry}"),
+        (Some(retry), None) => format!("\nits age may end it before retry {retry}"),
+        (None, None) => String::new(),
+    };
+    times + &age
+}
+
+fn waits(rule: &RuleFacts) -> String {
+    column(rule, |wait| wait.wait_ms)
+}
+
+fn elapsed(rule: &RuleFacts) -> String {
+    let mut text = column(rule, |wait| wait.elapsed_ms);
+    if has_more(rule)
+        && let Some(total) = rule.total_ms
+    {
+        text = text.trim_end_matches('…').to_owned() + "… " + &range(total);
+    }
+    text
+}
+
+fn column(rule: &RuleFacts, of: impl Fn(&Wait) -> Range) -> String {
+    let line = |wait| range(of(wait)).replace(' ', &UNBROKEN.to_string());
+    let mut lines: Vec<String> = rule.waits.iter().map(line).collect();
+    if has_more(rule) {
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Whether there are retries that are not listed.
+fn has_more(rule: &RuleFacts) -> bool {
+    rule.max_retry_count.is_none_or(|max| max as usize > rule.waits.len())
+}
+
+/// `4 s`, `7.2–8.8 s`, `119 s – 2 min 1 s`
+fn range(range: Range) -> String {
+    let (least, most) = (duration(range.least), duration(range.most));
+    if least == most {
+        return least;
+    }
+    match (least.strip_suffix(" s"), most.strip_suffix(" s")) {
+        (Some(low), Some(high)) if !low.contains(' ') && !high.contains(' ') => {
+            format!("{low}–{high} s")
+        }
+        _ => format!("{least} – {most}"),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn duration(ms: u64) -> String {
+    words::duration(ms as f64 / 1000.0)
+}

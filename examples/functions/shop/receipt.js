@@ -1,0 +1,1 @@
+exports.handler = async (event) => ({ sent: true, charged: event.charged });

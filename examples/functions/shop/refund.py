@@ -1,0 +1,5 @@
+import json
+import sys
+
+event = json.load(sys.stdin)
+json.dump({"refunded": event.get("charged")}, sys.stdout)
