@@ -1,1 +1,31 @@
-//! Functions as processes, commands and HTTP services. Knows nothing of executions, invocations or stores.
+//! Functions as processes, commands and HTTP services.
+//!
+//! A [`Host`] runs functions that are unmodified AWS Lambda handlers, by hosting the Lambda Runtime API for
+//! their processes; commands; and services behind a URL. [`Tasks`] runs the tasks of executions with it.
+//! Knows nothing of invocations, retries, journals of executions or stores.
+
+mod bootstrap;
+mod call;
+mod command;
+mod environment;
+mod error;
+mod function;
+mod host;
+mod limits;
+mod lock;
+mod observer;
+mod orphans;
+mod output;
+mod pool;
+mod process;
+pub mod shim;
+mod slots;
+mod spawner;
+mod worker;
+
+pub use call::{Call, Outcome};
+pub use error::{Error, RESPONSE_BYTES_MAX};
+pub use function::{Bootstrap, Function, Runtime};
+pub use host::{Host, Options, Standing};
+pub use limits::Limits;
+pub use observer::{Event, Observer, Silent, Stream, Tag};

@@ -9,7 +9,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-asl", &["everstep-expr", "everstep-retry"]),
     ("everstep-config", &["everstep-asl", "everstep-retry"]),
     ("everstep-invocations", &["everstep-retry", "everstep-store"]),
-    ("everstep-runners", &["everstep-asl", "everstep-interpreter", "everstep-runtime"]),
+    (
+        "everstep-runners",
+        &["everstep-asl", "everstep-interpreter", "everstep-retry", "everstep-runtime"],
+    ),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
     ("everstep-store", &[]),
