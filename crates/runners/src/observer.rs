@@ -32,7 +32,7 @@ pub enum Event {
         pid: u32,
         tag: Option<Arc<Tag>>,
         stream: Stream,
-        text: String,
+        text: Arc<str>,
     },
     Started {
         function: Arc<str>,
