@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes crates/api/testdata/sigv4.json: signed requests that must be let in.
+"""Writes crates/signature/testdata/sigv4.json: signed requests that must be let in.
 
     pip install botocore==1.44.0
     python3 tools/access_vectors.py path/to/aws-sigv4-1.6.4/aws-signing-test-suite/v4
@@ -23,7 +23,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 VERSION = "1.44.0"
-TARGET = pathlib.Path(__file__).parent.parent / "crates" / "api" / "testdata" / "sigv4.json"
+TARGET = pathlib.Path(__file__).parent.parent / "crates" / "signature" / "testdata" / "sigv4.json"
 
 
 def case(name, request, key, secret, region, service, signed_at):

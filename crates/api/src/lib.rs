@@ -1,10 +1,9 @@
-//! The AWS Step Functions API: what may be said and how it is answered (`protocol`), who may say it
-//! (`access`), what each operation does, and the HTTP server that carries it.
+//! The AWS Step Functions API: what may be said and how it is answered (`protocol`), what each operation
+//! does, and the HTTP server that carries it.
 //!
-//! `protocol` and `access` are functions over values and know of neither an engine nor a network. How tasks
-//! that are not activities or executions are run is not known here.
+//! `protocol` is functions over values and knows of neither an engine nor a network. How tasks that are not
+//! activities or executions are run is not known here, nor how signatures are checked.
 
-pub mod access;
 mod activities;
 mod args;
 mod arn;

@@ -11,10 +11,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-invocations", &["everstep-retry", "everstep-store"]),
     (
         "everstep-runners",
-        &["everstep-asl", "everstep-interpreter", "everstep-retry", "everstep-runtime"],
+        &[
+            "everstep-asl",
+            "everstep-client",
+            "everstep-interpreter",
+            "everstep-retry",
+            "everstep-runtime",
+        ],
     ),
+    ("everstep-client", &["everstep-signature"]),
     ("everstep-history", &[]),
     ("everstep-shapes", &[]),
+    ("everstep-signature", &[]),
     ("everstep-store", &[]),
     ("everstep-store-embedded", &["everstep-store"]),
     (
@@ -47,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-history",
             "everstep-interpreter",
             "everstep-runtime",
+            "everstep-signature",
             "everstep-store",
         ],
     ),
@@ -71,6 +80,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "everstep-api",
             "everstep-asl",
+            "everstep-client",
             "everstep-config",
             "everstep-expr",
             "everstep-graph",
@@ -80,6 +90,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-retry",
             "everstep-runners",
             "everstep-runtime",
+            "everstep-signature",
             "everstep-store",
             "everstep-store-embedded",
         ],

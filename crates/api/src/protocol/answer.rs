@@ -48,10 +48,10 @@ pub fn timestamp(ms: i64) -> Number {
 
 #[cfg(test)]
 mod tests {
+    use everstep_signature::{Reason, Refusal};
     use serde_json::json;
 
     use super::*;
-    use crate::access::{Reason, Refusal};
     use crate::protocol::{Common, Name};
 
     fn check(error: &Error, status: u16, body: &Value) {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use everstep_signature::{Reason, Refusal};
 use serde_json::{Map, Value};
 
 use super::model::{Name, Operation};
-use crate::access::{Reason, Refusal};
 
 /// An operation that is refused or has failed, ready to be written by [`super::Answer::error`].
 #[derive(Debug, Clone, PartialEq, Eq)]

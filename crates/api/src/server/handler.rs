@@ -9,9 +9,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use everstep_signature::{Keys, Policy, SKEW_MS};
 
 use super::{Bounds, Listening};
-use crate::access::{self, Keys, Policy, SKEW_MS};
 use crate::protocol::{self, Answer, Common, Error};
 use crate::service::Service;
 
@@ -80,15 +80,20 @@ impl Desk {
         let headers: Vec<(&str, &[u8])> =
             head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         let (path, query) = split(&head.uri);
-        let request =
-            access::Request { method: head.method.as_str(), path, query, headers: &headers, body };
+        let request = everstep_signature::Request {
+            method: head.method.as_str(),
+            path,
+            query,
+            headers: &headers,
+            body,
+        };
         let policy = Policy {
             region: None,
             service: "states",
             skew_ms: SKEW_MS,
             unsigned_payload: self.encrypted,
         };
-        access::verify(&request, &self.keys, self.service.now_ms(), &policy)?;
+        everstep_signature::verify(&request, &self.keys, self.service.now_ms(), &policy)?;
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use everstep_api::access::Keys;
 use everstep_interpreter::Dialect;
+use everstep_signature::Keys;
 use serde::Deserialize;
 
 /// What somebody has said; the rest is as usual.

@@ -1,6 +1,7 @@
-//! Who speaks: signatures of version 4 (SigV4) on requests, by configured access keys.
+//! Who speaks: signatures of version 4 (SigV4) on requests.
 //!
-//! [`verify`] is a function of the request, the keys and the time. What a request asks for is not known
+//! [`verify`] is a function of the request, the keys and the time, and so is [`Signing::sign`], its other half:
+//! both sign one canonical form. What a request asks for is not known
 //! here, nor what its caller may do. Words of refusals are those AWS services give.
 //!
 //! Behaviour that is not plain from the specification:
@@ -20,6 +21,7 @@ mod moment;
 mod query;
 mod query_form;
 mod refusal;
+mod sign;
 mod signature;
 
 #[cfg(test)]
@@ -33,6 +35,7 @@ pub use keys::{InvalidKeys, Keys};
 use moment::Moment;
 use query::Query;
 pub use refusal::{Reason, Refusal};
+pub use sign::{Credentials, Signing, Unsignable};
 
 /// A request as it came over the wire.
 #[derive(Debug, Clone, Copy)]
@@ -83,12 +86,12 @@ pub fn verify(
     claim.check_time(now_ms, policy.skew_ms)?;
     claim.check_signed_headers(&headers)?;
     let payload = canonical::payload_hash(request.body, &headers, policy)?;
-    let canonical = canonical::request(request, &headers, &query, &claim, &payload)
+    let canonical = canonical::request(request, &headers, &query, &claim.signed_headers, &payload)
         .ok_or_else(Refusal::mismatch)?;
 
     // An unknown key costs as much as a known one, so that the time of an answer tells nothing.
     let (secret, known) = keys.secret(&claim.scope.key_id);
-    let expected = signature::sign(secret, &claim, &canonical);
+    let expected = signature::sign(secret, &claim.scope, &claim.moment, &canonical);
     let equal: bool = expected.as_bytes().ct_eq(claim.signature.as_bytes()).into();
     match (known, equal) {
         (false, _) => Err(Refusal::unrecognized()),

@@ -30,6 +30,16 @@ pub(super) struct Scope {
 }
 
 impl Scope {
+    pub(super) fn new(key_id: &str, moment: &Moment, region: &str, service: &str) -> Self {
+        Self {
+            key_id: key_id.to_owned(),
+            date: moment.date().to_owned(),
+            region: region.to_owned(),
+            service: service.to_owned(),
+            terminator: TERMINATOR.to_owned(),
+        }
+    }
+
     pub(super) fn read(credential: &str) -> Result<Self, Refusal> {
         let parts: Vec<_> = credential.splitn(6, '/').map(str::to_owned).collect();
         match <[String; 5]>::try_from(parts) {

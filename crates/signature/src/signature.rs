@@ -1,18 +1,23 @@
 //! The signature of a canonical request.
 
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
-use super::canonical::hex;
-use super::claim::{ALGORITHM, Claim};
+use super::Moment;
+use super::canonical::{hashed, hex};
+use super::claim::{ALGORITHM, Scope};
 
 /// In hexadecimal, as it is sent.
-pub(super) fn sign(secret: &str, claim: &Claim, canonical_request: &[u8]) -> String {
-    let hash = hex(&Sha256::digest(canonical_request));
-    let scope = claim.scope.signed();
-    let text = format!("{ALGORITHM}\n{}\n{scope}\n{hash}", claim.moment.text);
+pub(super) fn sign(
+    secret: &str,
+    scope: &Scope,
+    moment: &Moment,
+    canonical_request: &[u8],
+) -> String {
+    let hash = hashed(canonical_request);
+    let text = format!("{ALGORITHM}\n{}\n{}\n{hash}", moment.text, scope.signed());
     let mut key = format!("AWS4{secret}").into_bytes();
-    for part in claim.scope.parts() {
+    for part in scope.parts() {
         key = keyed(&key, part.as_bytes());
     }
     hex(&keyed(&key, text.as_bytes()))

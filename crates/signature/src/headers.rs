@@ -20,6 +20,11 @@ impl<'a> Headers<'a> {
         self.values.contains_key(name)
     }
 
+    /// Sorted.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
     pub(super) fn all(&self, name: &str) -> &[&'a [u8]] {
         self.values.get(name).map(Vec::as_slice).unwrap_or_default()
     }

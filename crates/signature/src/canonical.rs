@@ -2,7 +2,6 @@
 
 use sha2::{Digest, Sha256};
 
-use super::claim::Claim;
 use super::headers::Headers;
 use super::query::{Query, encoded};
 use super::{Policy, Refusal, Request};
@@ -14,7 +13,7 @@ pub(super) fn request(
     request: &Request<'_>,
     headers: &Headers<'_>,
     query: &Query,
-    claim: &Claim,
+    signed_headers: &str,
     payload_hash: &str,
 ) -> Option<Vec<u8>> {
     let mut canonical = Vec::new();
@@ -22,11 +21,11 @@ pub(super) fn request(
         canonical.extend_from_slice(line.as_bytes());
         canonical.push(b'\n');
     }
-    for name in claim.signed_headers.split(';') {
+    for name in signed_headers.split(';') {
         header(&mut canonical, name, headers)?;
     }
     canonical.push(b'\n');
-    canonical.extend_from_slice(claim.signed_headers.as_bytes());
+    canonical.extend_from_slice(signed_headers.as_bytes());
     canonical.push(b'\n');
     canonical.extend_from_slice(payload_hash.as_bytes());
     Some(canonical)
@@ -44,7 +43,7 @@ pub(super) fn payload_hash(
         (true, false) => Err(Refusal::invalid(
             "the body must be signed: UNSIGNED-PAYLOAD is accepted over TLS only",
         )),
-        (false, _) => Ok(hex(&Sha256::digest(body))),
+        (false, _) => Ok(hashed(body)),
     }
 }
 
@@ -84,6 +83,10 @@ fn header(canonical: &mut Vec<u8>, name: &str, headers: &Headers<'_>) -> Option<
     }
     canonical.push(b'\n');
     Some(())
+}
+
+pub(super) fn hashed(body: &[u8]) -> String {
+    hex(&Sha256::digest(body))
 }
 
 /// In small letters.

@@ -1,0 +1,103 @@
+//! Why there is no answer: what was called, what went wrong, and why.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use hyper_util::client::legacy;
+
+use crate::address::Address;
+
+/// A request that has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: Kind,
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The request cannot be made as it is: its URL, its headers, its signature.
+    Request,
+    /// Certificates to trust cannot be read.
+    Trust,
+    /// Nobody was there, or nobody who is trusted: nothing of the request was sent.
+    Connect,
+    /// It took too long. Whether it was done is not known.
+    TimedOut,
+    /// The answer was longer than is allowed.
+    TooLong,
+    /// The connection broke, or what came was no HTTP. Whether the request was done is not known.
+    Broken,
+}
+
+impl Error {
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn request(shown: &str, why: &str) -> Self {
+        Self { kind: Kind::Request, message: format!("{shown} cannot be called: {why}") }
+    }
+
+    pub(crate) fn trust(what: &str, why: &str) -> Self {
+        Self { kind: Kind::Trust, message: format!("{what} cannot be trusted: {why}") }
+    }
+
+    pub(crate) fn timed_out(address: &Address, timeout: Duration) -> Self {
+        let message = format!("{} did not answer within {timeout:?}", address.shown);
+        Self { kind: Kind::TimedOut, message }
+    }
+
+    pub(crate) fn exchange(address: &Address, error: &legacy::Error) -> Self {
+        let shown = &address.shown;
+        let why = root(error);
+        if error.is_connect() {
+            let message = format!("{shown} cannot be reached: {why}");
+            return Self { kind: Kind::Connect, message };
+        }
+        Self { kind: Kind::Broken, message: format!("{shown} did not answer: {why}") }
+    }
+
+    pub(crate) fn body(
+        address: &Address,
+        error: &(dyn std::error::Error + Send + Sync + 'static),
+        max: usize,
+    ) -> Self {
+        let shown = &address.shown;
+        if error.is::<http_body_util::LengthLimitError>() {
+            let message = format!("the answer of {shown} is longer than {max} bytes");
+            return Self { kind: Kind::TooLong, message };
+        }
+        let why = root(error);
+        Self { kind: Kind::Broken, message: format!("the answer of {shown} broke off: {why}") }
+    }
+}
+
+/// The innermost error says most; what stands around it, that something failed.
+fn root(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    match innermost.downcast_ref::<io::Error>() {
+        // In words of one's own: those of the system end with a number, and begin with a capital letter.
+        Some(error) => kind(error).unwrap_or_else(|| error.to_string()),
+        None => innermost.to_string(),
+    }
+}
+
+fn kind(error: &io::Error) -> Option<String> {
+    // An error with a message of its own says more than its kind.
+    let plain = error.get_ref().is_none() && error.kind().to_string() != "uncategorized error";
+    plain.then(|| error.kind().to_string())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

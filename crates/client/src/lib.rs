@@ -1,0 +1,134 @@
+//! Requests over HTTP/1.1: connections are kept and used again, every request has a time limit and every answer
+//! a greatest length, and requests are signed where that is asked for.
+//!
+//! A status is no error here: whoever asks knows what it means. Redirects are not followed, for a signature is
+//! good for one place only; no proxy is used; and nothing is tried again once any of it may have been read.
+
+mod address;
+mod error;
+mod request;
+mod tls;
+
+pub use error::{Error, Kind};
+pub use everstep_signature::{Credentials, Signing};
+pub use hyper::body::Bytes;
+pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+pub use hyper::{Method, StatusCode};
+pub use request::{Request, Response};
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use address::Address;
+use tls::Trust;
+
+/// How requests are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Until a connection is there, TLS aside.
+    pub connect_timeout: Duration,
+    /// From the first byte sent to the last one received, where a request does not say otherwise.
+    pub timeout: Duration,
+    /// A longer body of an answer is an error.
+    pub response_bytes_max: usize,
+    /// Certificates of authorities to trust besides those of the system, PEM.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(60),
+            response_bytes_max: 16 << 20,
+            ca_file: None,
+        }
+    }
+}
+
+type Pool<C> = legacy::Client<C, Full<Bytes>>;
+
+/// Makes requests. It is meant to be shared, for it holds the connections.
+#[derive(Debug)]
+pub struct Client {
+    options: Options,
+    trust: Trust,
+    plain: Pool<HttpConnector>,
+    /// Made when it is needed: the system's certificates take a while to read.
+    encrypted: OnceLock<Result<Pool<HttpsConnector<HttpConnector>>, String>>,
+}
+
+impl Client {
+    /// Fails only if the file of certificates cannot be used.
+    pub fn new(options: Options) -> Result<Self, Error> {
+        let trust = Trust::read(options.ca_file.as_deref())?;
+        let plain = pool(connector(&options));
+        Ok(Self { options, trust, plain, encrypted: OnceLock::new() })
+    }
+
+    /// Must be called within a Tokio runtime.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        let address = Address::read(&request.url)?;
+        let timeout = request.timeout.unwrap_or(self.options.timeout);
+        let made = request.made(&address, now_ms())?;
+        match tokio::time::timeout(timeout, self.exchange(&address, made)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(Error::timed_out(&address, timeout)),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        address: &Address,
+        request: hyper::Request<Full<Bytes>>,
+    ) -> Result<Response, Error> {
+        let answer = if address.encrypted {
+            self.encrypted(address)?.request(request).await
+        } else {
+            self.plain.request(request).await
+        };
+        let (head, body) = answer.map_err(|error| Error::exchange(address, &error))?.into_parts();
+        let body = self.collect(address, body).await?;
+        Ok(Response { status: head.status, headers: head.headers, body })
+    }
+
+    async fn collect(&self, address: &Address, body: Incoming) -> Result<Bytes, Error> {
+        let max = self.options.response_bytes_max;
+        let body = Limited::new(body, max).collect().await;
+        body.map(http_body_util::Collected::to_bytes)
+            .map_err(|error| Error::body(address, error.as_ref(), max))
+    }
+
+    fn encrypted(&self, address: &Address) -> Result<&Pool<HttpsConnector<HttpConnector>>, Error> {
+        let made = self.encrypted.get_or_init(|| {
+            let mut plain = connector(&self.options);
+            plain.enforce_http(false);
+            Ok(pool(HttpsConnector::from((plain, self.trust.config()?))))
+        });
+        made.as_ref().map_err(|why| Error::trust(&address.shown, why))
+    }
+}
+
+fn connector(options: &Options) -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_connect_timeout(Some(options.connect_timeout));
+    connector.set_nodelay(true);
+    connector
+}
+
+fn pool<C: Clone + legacy::connect::Connect>(connector: C) -> Pool<C> {
+    legacy::Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
