@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use everstep_client::Client;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -18,6 +19,7 @@ use crate::call::{Call, Outcome};
 use crate::command;
 use crate::environment::Account;
 use crate::function::{Function, Runtime};
+use crate::http::{self, Service};
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::observer::{Event, Observer, Silent, Teller};
@@ -36,6 +38,8 @@ pub struct Options {
     /// [`crate::shim::main`].
     pub shim: Vec<OsString>,
     pub observer: Arc<dyn Observer>,
+    /// For services behind a URL.
+    pub client: Option<Arc<Client>>,
     /// Processes and threads of one worker.
     pub processes_max: u64,
     /// Processes, or calls, at a time of a function that does not say.
@@ -58,6 +62,7 @@ impl Options {
             directory: directory.into(),
             shim,
             observer: Arc::new(Silent),
+            client: None,
             processes_max: 1024,
             concurrency_default: 16,
             waiting_max: 1000,
@@ -75,6 +80,7 @@ pub(crate) struct Shared {
     pub(crate) scripts: Scripts,
     pub(crate) spawner: Spawner,
     pub(crate) teller: Teller,
+    client: Arc<Client>,
     pub(crate) runtime: Handle,
     /// A process is.
     pub(crate) gone: Notify,
@@ -132,6 +138,12 @@ impl Host {
             teller: teller.clone(),
             runtime: runtime.clone(),
         })?;
+        let client = match &options.client {
+            Some(client) => client.clone(),
+            None => Arc::new(
+                Client::new(everstep_client::Options::default()).map_err(io::Error::other)?,
+            ),
+        };
         let (region, account) = (options.region.clone(), options.account.clone());
         let shared = Arc::new(Shared {
             account: Account { region, account },
@@ -139,6 +151,7 @@ impl Host {
             options,
             spawner,
             teller,
+            client,
             runtime,
             gone: Notify::new(),
             closed: watch::Sender::new(false),
@@ -199,6 +212,18 @@ impl Host {
         lock(&self.functions).contains_key(function)
     }
 
+    /// What a function says its version is.
+    #[must_use]
+    pub fn version(&self, function: &str) -> Option<String> {
+        lock(&self.functions).get(function).map(|found| found.function().version.clone())
+    }
+
+    /// The ARN by which a function of this name would be known.
+    #[must_use]
+    pub fn function_arn(&self, function: &str) -> String {
+        self.shared.account.function_arn(function)
+    }
+
     #[must_use]
     pub fn standing(&self, function: &str) -> Option<Standing> {
         Some(match lock(&self.functions).get(function)? {
@@ -238,6 +263,13 @@ impl Host {
                 Some(_turn) => match &function.runtime {
                     Runtime::Command { argv } => {
                         command::run(&self.shared, function, argv, call).await
+                    }
+                    Runtime::Http { url, headers } => {
+                        let service = Service { url, headers, timeout_ms: function.timeout_ms };
+                        match http::post(&self.shared.client, &service, call).await {
+                            Ok(payload) => Outcome::Succeeded { payload },
+                            Err(error) => Outcome::Failed { error: Box::new(error) },
+                        }
                     }
                     _ => Outcome::NotFound,
                 },

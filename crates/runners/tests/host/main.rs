@@ -3,6 +3,10 @@
 mod command;
 mod hostile;
 mod house;
+mod http;
 mod node;
+mod official;
+mod orphans;
 mod python;
+mod tasks;
 mod workers;
