@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::process::Pid;
 use tokio::sync::oneshot;
 
 use crate::limits::Cage;
@@ -59,6 +60,17 @@ impl Session {
         }
     }
 
+    /// Whether the leader is over already, noticed or not.
+    pub(crate) fn has_ended(&self) -> bool {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let leader = lock(&self.leader);
+        let Some(pid) = leader.and_then(|leader| Pid::from_raw(leader.try_into().ok()?)) else {
+            return true;
+        };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+    }
+
     /// Waits for the leader and ends what it leaves behind, before its number can be another's.
     pub(crate) fn wait(&self, child: &mut Child, journal: &Journal) -> Ending {
         linger(child.id());
@@ -77,7 +89,7 @@ impl Session {
 
 /// Returns when a process is over, and leaves it there.
 fn linger(pid: u32) {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}

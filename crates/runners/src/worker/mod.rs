@@ -299,12 +299,13 @@ impl Worker {
         let State::Idle { next, .. } = std::mem::replace(&mut self.state, busy) else { return };
         self.process.output.begin(tag);
         self.served += 1;
-        if next.send(event).is_err() {
+        // A process that has died while it was idle is not the call's fault.
+        if self.process.session.has_ended() || next.send(event).is_err() {
             self.unseen(deadline);
         }
     }
 
-    /// The connection was closed before the event was written.
+    /// The process was gone, or its connection, before the event was written.
     fn unseen(&mut self, deadline: Instant) {
         let settling = State::Settling { since: Instant::now(), deadline, expected: false };
         if let State::Busy { job, .. } = std::mem::replace(&mut self.state, settling) {

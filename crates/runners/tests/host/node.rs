@@ -79,7 +79,7 @@ async fn processes_that_exit_are_told_apart() {
 async fn an_exception_between_calls_ends_the_process_only() {
     let house = house("index.handler");
     let pid = house.result(doing("exception between calls", 0)).await.as_u64().unwrap();
-    until("the process has ended", || !crate::house::is_alive(pid)).await;
+    until("the process is gone", || house.host.standing("f").unwrap().workers == 0).await;
     assert_ne!(house.result(doing("pid", 0)).await.as_u64().unwrap(), pid);
 }
 

@@ -206,7 +206,7 @@ async fn functions_that_are_not_here_are_called_there() {
 
     let raised = r#"{"errorMessage":"no","errorType":"OutOfStockError"}"#;
     let stub = Stub::serve("200 OK\r\nX-Amz-Function-Error: Unhandled", raised).await;
-    let there = ARN.replace(":f", ":there");
+    let there = ARN.replace("function:f", "function:there");
     let expected = ("OutOfStockError".to_owned(), raised.to_owned());
     assert_eq!(failure(&tasks(&stub), &there, json!(1)).await, expected);
 
