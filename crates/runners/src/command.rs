@@ -32,12 +32,12 @@ pub(crate) async fn run(
         Ok(process) => attend(process, function, &call).await,
         Err(error) => {
             let why = because("start the command", &error);
-            Err(Error::not_startable(&call.request_id, &why))
+            Err(Error::not_startable(&call.request_id, &why).into())
         }
     };
     match result {
         Ok(payload) => Outcome::Succeeded { payload },
-        Err(error) => Outcome::Failed { error: Box::new(error) },
+        Err(error) => Outcome::Failed { error },
     }
 }
 
@@ -67,17 +67,21 @@ async fn start(
     Ok(process)
 }
 
-async fn attend(mut process: Process, function: &Function, call: &Call) -> Result<Bytes, Error> {
+async fn attend(
+    mut process: Process,
+    function: &Function,
+    call: &Call,
+) -> Result<Bytes, Box<Error>> {
     let limit = Duration::from_millis(function.timeout_ms);
     let Ok(ended) = timeout(limit, converse(&mut process, call)).await else {
         process.session.kill();
         let _ = (&mut process.exit).await;
         let error = Error::timed_out(&call.request_id, function.timeout_ms);
-        return Err(error.with_tail(process.last_words().await));
+        return Err(error.with_tail(process.last_words().await).into());
     };
     let (ending, output) = ended;
     let tail = process.last_words().await;
-    result(ending, output, &tail, function, call).map_err(|error| error.with_tail(tail))
+    result(ending, output, &tail, function, call).map_err(|error| error.with_tail(tail).into())
 }
 
 /// Feeds the command and hears it to its end; nothing if it said too much.
@@ -135,23 +139,24 @@ fn result(
     tail: &[String],
     function: &Function,
     call: &Call,
-) -> Result<Bytes, Error> {
+) -> Result<Bytes, Box<Error>> {
     let id = &call.request_id;
-    match (ending.code(), output) {
-        (Some(0), None) => Err(Error::too_large()),
+    let error = match (ending.code(), output) {
+        (Some(0), None) => Error::too_large(),
         (Some(0), Some(output)) if output.trim_ascii().is_empty() => {
-            Ok(Bytes::from_static(b"null"))
+            return Ok(Bytes::from_static(b"null"));
         }
         (Some(0), Some(output)) => match check_json(&output) {
-            Ok(()) => Ok(output),
-            Err(why) => Err(Error::invalid_response(id, &why)),
+            Ok(()) => return Ok(output),
+            Err(why) => Error::invalid_response(id, &why),
         },
         (Some(code), output) => {
-            Err(failure(code, output.as_deref().unwrap_or_default(), ending, tail, id))
+            failure(code, output.as_deref().unwrap_or_default(), ending, tail, id)
         }
-        (None, _) if ending.out_of_memory => Err(Error::out_of_memory(id, function.memory_mib)),
-        (None, _) => Err(Error::exited(id, &ending.reason())),
-    }
+        (None, _) if ending.out_of_memory => Error::out_of_memory(id, function.memory_mib),
+        (None, _) => Error::exited(id, &ending.reason()),
+    };
+    Err(error.into())
 }
 
 /// A command fails by its exit code. It may name its error on standard output; else its last line on

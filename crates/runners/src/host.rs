@@ -268,7 +268,7 @@ impl Host {
                         let service = Service { url, headers, timeout_ms: function.timeout_ms };
                         match http::post(&self.shared.client, &service, call).await {
                             Ok(payload) => Outcome::Succeeded { payload },
-                            Err(error) => Outcome::Failed { error: Box::new(error) },
+                            Err(error) => Outcome::Failed { error },
                         }
                     }
                     _ => Outcome::NotFound,

@@ -27,15 +27,15 @@ pub(crate) async fn post(
     client: &Client,
     service: &Service<'_>,
     call: Call,
-) -> Result<Bytes, Error> {
+) -> Result<Bytes, Box<Error>> {
     let request = request(service, &call).map_err(|why| socket_error(&why))?;
     match client.send(request).await {
         Ok(response) => result(response, &call),
-        Err(error) if error.kind() == Kind::TimedOut => {
-            Err(Error::timed_out(&call.request_id, service.timeout_ms))
-        }
-        Err(error) if error.kind() == Kind::TooLong => Err(Error::too_large()),
-        Err(error) => Err(socket_error(&error.to_string())),
+        Err(error) => Err(Box::new(match error.kind() {
+            Kind::TimedOut => Error::timed_out(&call.request_id, service.timeout_ms),
+            Kind::TooLong => Error::too_large(),
+            _ => socket_error(&error.to_string()),
+        })),
     }
 }
 
@@ -61,16 +61,16 @@ fn socket_error(why: &str) -> Error {
     Error::new("States.Http.Socket", Class::Runtime, why.to_owned())
 }
 
-fn result(response: Response, call: &Call) -> Result<Bytes, Error> {
+fn result(response: Response, call: &Call) -> Result<Bytes, Box<Error>> {
     if !response.status.is_success() {
-        return Err(refused(&response));
+        return Err(refused(&response).into());
     }
     if response.body.trim_ascii().is_empty() {
         return Ok(Bytes::from_static(b"null"));
     }
     match check_json(&response.body) {
         Ok(()) => Ok(response.body),
-        Err(why) => Err(Error::invalid_response(&call.request_id, &why)),
+        Err(why) => Err(Error::invalid_response(&call.request_id, &why).into()),
     }
 }
 

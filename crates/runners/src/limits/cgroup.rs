@@ -137,8 +137,13 @@ impl Cage {
 fn kill_members(directory: &Path) -> bool {
     use rustix::process::{Pid, Signal, kill_process};
     let members = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
-    let pids = members.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw));
-    pids.map(|pid| kill_process(pid, Signal::KILL)).count() > 0
+    let mut any = false;
+    for pid in members.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw)) {
+        // It may be over already.
+        let _ = kill_process(pid, Signal::KILL);
+        any = true;
+    }
+    any
 }
 
 fn make(directory: &Path) -> io::Result<()> {
