@@ -3,6 +3,7 @@
 mod aws;
 mod conformance;
 mod definitions;
+mod functions;
 mod jsonata;
 mod jsonpath;
 mod simulate;
@@ -41,6 +42,8 @@ enum Task {
     },
     /// Check that every definition below a directory is accepted
     Definitions { directory: PathBuf },
+    /// Run functions with the official Lambda clients, and compare them with those built in
+    Functions,
     /// Compare paths with what Jayway JsonPath answers
     Jsonpath {
         /// A file with a document and cases
@@ -74,6 +77,7 @@ fn main() -> anyhow::Result<ExitCode> {
             conformance::run(&directory, only.as_deref(), verbose)
         }
         Task::Definitions { directory } => definitions::run(&directory),
+        Task::Functions => functions::run(),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
         Task::Simulate(arguments) => simulate::run(&arguments),

@@ -1,1 +1,36 @@
-//! Functions as processes, commands and HTTP services. Knows nothing of executions, invocations or stores.
+//! Functions as processes, commands and HTTP services.
+//!
+//! A [`Host`] runs functions that are unmodified AWS Lambda handlers, by hosting the Lambda Runtime API for
+//! their processes; commands; and services behind a URL. [`Tasks`] runs the tasks of executions with it.
+//! Knows nothing of invocations, retries, journals of executions or stores.
+
+mod bootstrap;
+mod call;
+mod command;
+mod environment;
+mod error;
+mod function;
+mod host;
+mod http;
+mod limits;
+mod lock;
+mod observer;
+mod orphans;
+mod output;
+mod pool;
+mod process;
+mod remote;
+pub mod shim;
+mod slots;
+mod spawner;
+mod tasks;
+mod worker;
+
+pub use call::{Call, Outcome};
+pub use error::{Error, RESPONSE_BYTES_MAX};
+pub use function::{Bootstrap, Function, Runtime};
+pub use host::{Host, Options, Standing};
+pub use limits::Limits;
+pub use observer::{Event, Observer, Silent, Stream, Tag};
+pub use remote::{Invocation, Invoked, Refusal, RemoteLambda};
+pub use tasks::{Acceptor, Tasks};

@@ -11,7 +11,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-invocations", &["everstep-retry", "everstep-store"]),
     (
         "everstep-runners",
-        &["everstep-asl", "everstep-client", "everstep-interpreter", "everstep-runtime"],
+        &[
+            "everstep-asl",
+            "everstep-client",
+            "everstep-interpreter",
+            "everstep-retry",
+            "everstep-runtime",
+        ],
     ),
     ("everstep-client", &["everstep-signature"]),
     ("everstep-history", &[]),

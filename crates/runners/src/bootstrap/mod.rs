@@ -1,0 +1,61 @@
+//! What a process runs so that a handler is called.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::function::{Bootstrap, Function, Runtime};
+
+const PYTHON: &str = include_str!("bootstrap.py");
+const NODE: &str = include_str!("bootstrap.mjs");
+
+/// The clients that are built in, as files.
+#[derive(Debug, Clone)]
+pub(crate) struct Scripts {
+    python: PathBuf,
+    node: PathBuf,
+}
+
+impl Scripts {
+    pub(crate) fn write(directory: &Path) -> io::Result<Self> {
+        let directory = std::path::absolute(directory)?;
+        let write = |name: &str, text: &str| {
+            let path = directory.join(name);
+            fs::write(&path, text).map(|()| path)
+        };
+        Ok(Self { python: write("bootstrap.py", PYTHON)?, node: write("bootstrap.mjs", NODE)? })
+    }
+
+    /// The program and its arguments; nothing for what is no process that waits for events.
+    pub(crate) fn program(&self, function: &Function) -> Vec<OsString> {
+        let code = std::path::absolute(&function.code).unwrap_or_else(|_| function.code.clone());
+        match &function.runtime {
+            Runtime::Python { program, handler } => match official(function, PYTHON_CLIENT) {
+                Some(_) => vec![program.into(), "-m".into(), "awslambdaric".into(), handler.into()],
+                None => vec![program.into(), self.python.clone().into()],
+            },
+            Runtime::Node { program, handler } => match official(function, NODE_CLIENT) {
+                Some(client) => vec![program.into(), client.into(), handler.into()],
+                None => vec![program.into(), self.node.clone().into()],
+            },
+            Runtime::Binary { file, .. } => vec![code.join(file).into()],
+            Runtime::Command { .. } | Runtime::Http { .. } => Vec::new(),
+        }
+    }
+}
+
+const PYTHON_CLIENT: &str = "awslambdaric/__main__.py";
+const NODE_CLIENT: &str = "node_modules/aws-lambda-ric/bin/index.mjs";
+
+/// Where the official client is, if it is to be used. One that is asked for need not be in the folder: an
+/// interpreter may know it from elsewhere.
+fn official(function: &Function, path: &str) -> Option<PathBuf> {
+    let code = std::path::absolute(&function.code).unwrap_or_else(|_| function.code.clone());
+    let path = code.join(path);
+    match function.bootstrap {
+        Bootstrap::Builtin => None,
+        Bootstrap::Official => Some(path),
+        Bootstrap::Auto => path.exists().then_some(path),
+    }
+}

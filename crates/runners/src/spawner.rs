@@ -1,0 +1,143 @@
+//! The one thread that starts processes.
+//!
+//! They are tied to the life of the *thread* that started them, not to that of its process. This one lives
+//! as long as its host, and so do they.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::limits::{Cage, Limits};
+use crate::observer::{Event, Stream, Teller};
+use crate::orphans::Journal;
+use crate::output::Output;
+use crate::process::{Ending, Launch, Process, Session};
+use crate::shim::Order;
+
+/// Waiters only wait.
+const WAITER_STACK_BYTES: usize = 128 << 10;
+
+#[derive(Clone)]
+pub(crate) struct Spawner {
+    requests: Sender<(Launch, oneshot::Sender<io::Result<Process>>)>,
+}
+
+/// What the thread works with.
+pub(crate) struct Workshop {
+    /// The program, and what comes before its own arguments.
+    pub(crate) shim: Vec<OsString>,
+    pub(crate) limits: Limits,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) teller: Teller,
+    pub(crate) runtime: Handle,
+}
+
+impl Spawner {
+    pub(crate) fn start(workshop: Workshop) -> io::Result<Self> {
+        let (requests, received) = channel();
+        thread::Builder::new()
+            .name("everstep-spawner".to_owned())
+            .spawn(move || workshop.work(&received))?;
+        Ok(Self { requests })
+    }
+
+    pub(crate) async fn spawn(&self, launch: Launch) -> io::Result<Process> {
+        let (reply, process) = oneshot::channel();
+        let _ = self.requests.send((launch, reply));
+        process.await.unwrap_or_else(|_| Err(io::Error::other("the host is shut down")))
+    }
+}
+
+impl Workshop {
+    fn work(&self, requests: &Receiver<(Launch, oneshot::Sender<io::Result<Process>>)>) {
+        let _entered = self.runtime.enter();
+        for (number, (launch, reply)) in (0..).zip(requests) {
+            // Nobody may be there to take it: then it ends at once.
+            let _ = reply.send(self.spawn(&launch, number));
+        }
+    }
+
+    fn spawn(&self, launch: &Launch, number: u64) -> io::Result<Process> {
+        let program = launch.program.clone();
+        let mut order = Order { parent: std::process::id(), program, ..Order::default() };
+        let cage = self.limits.apply(&mut order, number, launch.memory_mib);
+        let spawned = self.start(launch, &order, &cage);
+        if spawned.is_err() {
+            cage.remove();
+        }
+        spawned
+    }
+
+    fn start(&self, launch: &Launch, order: &Order, cage: &Cage) -> io::Result<Process> {
+        if !launch.directory.is_dir() {
+            let text = format!("there is no folder {}", launch.directory.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        let (first, rest) = self.shim.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(first);
+        command.args(rest).args(order.to_args());
+        command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&launch.directory);
+        let mut ends = Vec::new();
+        if launch.data {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        } else {
+            command.stdin(Stdio::null());
+            let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+            command.stdout(write);
+            ends.push((Stream::Stdout, read));
+        }
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        command.stderr(write);
+        ends.push((Stream::Stderr, read));
+        let child = command.spawn()?;
+        // It holds this process's copies of the pipes' other ends.
+        drop(command);
+        self.attend(launch, child, ends, cage)
+    }
+
+    fn attend(
+        &self,
+        launch: &Launch,
+        mut child: Child,
+        ends: Vec<(Stream, std::os::fd::OwnedFd)>,
+        cage: &Cage,
+    ) -> io::Result<Process> {
+        let (pid, function) = (child.id(), launch.function.clone());
+        let session = Session::new(pid, cage.clone());
+        let streams = child.stdin.take().zip(child.stdout.take());
+        let journalled = self.journal.add(pid);
+        self.teller.tell(Event::Started { function: function.clone(), pid });
+        let exit = self.wait(function.clone(), child, session.clone());
+        let exit = exit.inspect_err(|_| session.kill())?;
+        journalled.inspect_err(|_| session.kill())?;
+        let output = Output::read(function, pid, self.teller.clone(), ends)
+            .inspect_err(|_| session.kill())?;
+        Ok(Process { pid, output, exit, streams, session })
+    }
+
+    fn wait(
+        &self,
+        function: Arc<str>,
+        mut child: Child,
+        session: Session,
+    ) -> io::Result<oneshot::Receiver<Ending>> {
+        let (ended, exit) = oneshot::channel();
+        let (journal, teller) = (self.journal.clone(), self.teller.clone());
+        let builder = thread::Builder::new().name("everstep-waiter".to_owned());
+        builder.stack_size(WAITER_STACK_BYTES).spawn(move || {
+            let pid = child.id();
+            let ending = session.wait(&mut child, &journal);
+            teller.tell(Event::Ended { function, pid, how: ending.how() });
+            let _ = ended.send(ending);
+        })?;
+        Ok(exit)
+    }
+}

@@ -1,0 +1,195 @@
+//! The Lambda Runtime API, as one process sees it: a listener of its own, so that whatever is said there is
+//! said by this process, or by what it has started.
+
+use std::convert::Infallible;
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use crate::error::RESPONSE_BYTES_MAX;
+
+const ROOT: &str = "/2018-06-01/runtime/";
+/// The largest description of an error that is kept.
+const ERROR_BYTES_MAX: usize = 1 << 20;
+/// What is too large is read to its end, so that it can be answered, but not for ever.
+const IGNORED_BYTES_MAX: usize = 256 << 20;
+
+pub(super) type Answer = Response<Full<Bytes>>;
+
+/// What a process says.
+pub(super) struct Said {
+    pub(super) what: What,
+    pub(super) reply: oneshot::Sender<Answer>,
+}
+
+pub(super) enum What {
+    Next,
+    Response { id: String, body: Sent },
+    Error { id: String, body: Bytes, named: Option<String> },
+    InitError { body: Bytes, named: Option<String> },
+}
+
+/// A response as far as it could be taken.
+pub(super) enum Sent {
+    Whole(Bytes),
+    TooLarge,
+    /// It broke off with an error in the trailers of a streamed response.
+    Failed {
+        named: String,
+        body: Bytes,
+    },
+}
+
+/// Accepts until it is dropped; connections that are there go on until the process closes them.
+pub(super) struct Api {
+    pub(super) address: String,
+    acceptor: AbortHandle,
+}
+
+impl Api {
+    pub(super) async fn open() -> io::Result<(Self, mpsc::Receiver<Said>)> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?.to_string();
+        // Few: a process does one thing at a time.
+        let (said, heard) = mpsc::channel(8);
+        let acceptor = tokio::spawn(accept(listener, said)).abort_handle();
+        Ok((Self { address, acceptor }, heard))
+    }
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        self.acceptor.abort();
+    }
+}
+
+/// A process that opens more connections than this has something else in mind.
+const CONNECTIONS_MAX: usize = 32;
+
+async fn accept(listener: TcpListener, said: mpsc::Sender<Said>) {
+    let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+    while let Ok(slot) = slots.clone().acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of file descriptors: others may be given back.
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            continue;
+        };
+        let said = said.clone();
+        tokio::spawn(async move {
+            converse(stream, said).await;
+            drop(slot);
+        });
+    }
+}
+
+async fn converse(stream: TcpStream, said: mpsc::Sender<Said>) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let said = said.clone();
+        async move { Ok::<_, Infallible>(answer(request, &said).await) }
+    });
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(request: Request<Incoming>, said: &mpsc::Sender<Said>) -> Answer {
+    let Some(what) = read(request).await else {
+        return refusal(StatusCode::NOT_FOUND, "InvalidPath", "there is nothing here");
+    };
+    let (reply, answer) = oneshot::channel();
+    let gone = || refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", "the worker is over");
+    if said.send(Said { what, reply }).await.is_err() {
+        return gone();
+    }
+    answer.await.unwrap_or_else(|_| gone())
+}
+
+async fn read(request: Request<Incoming>) -> Option<What> {
+    let path = request.uri().path().strip_prefix(ROOT)?.to_owned();
+    let (parts, body) = request.into_parts();
+    let named = header(&parts.headers, "lambda-runtime-function-error-type");
+    let words: Vec<&str> = path.split('/').collect();
+    match (&parts.method, words.as_slice()) {
+        (&Method::GET, ["invocation", "next"]) => Some(What::Next),
+        (&Method::POST, ["invocation", id, "response"]) => {
+            let id = (*id).to_owned();
+            Some(What::Response { id, body: response(body).await? })
+        }
+        (&Method::POST, ["invocation", id, "error"]) => {
+            let id = (*id).to_owned();
+            Some(What::Error { id, body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
+        }
+        (&Method::POST, ["init", "error"]) => {
+            Some(What::InitError { body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
+        }
+        _ => None,
+    }
+}
+
+async fn response(body: Incoming) -> Option<Sent> {
+    let collected = collect(body, RESPONSE_BYTES_MAX).await?;
+    if let Some(named) = header(&collected.trailers, "lambda-runtime-function-error-type") {
+        let body = header(&collected.trailers, "lambda-runtime-function-error-body");
+        let body = body.and_then(|text| STANDARD.decode(text).ok()).unwrap_or_default();
+        return Some(Sent::Failed { named, body: body.into() });
+    }
+    Some(if collected.cut { Sent::TooLarge } else { Sent::Whole(collected.bytes) })
+}
+
+fn header(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+struct Collected {
+    bytes: Bytes,
+    trailers: HeaderMap,
+    cut: bool,
+}
+
+/// Reads a body to its end and keeps so much of it; nothing if it breaks off.
+async fn collect(mut body: Incoming, most: usize) -> Option<Collected> {
+    let mut bytes = Vec::with_capacity(body.size_hint().lower().min(most as u64) as usize);
+    let mut trailers = HeaderMap::new();
+    let mut read = 0;
+    while let Some(frame) = body.frame().await {
+        match frame.ok()?.into_data().map_err(Frame::into_trailers) {
+            Ok(data) => {
+                read += data.len();
+                bytes.extend_from_slice(&data[..data.len().min(most - bytes.len())]);
+            }
+            Err(Ok(found)) => trailers = found,
+            Err(Err(_)) => {}
+        }
+        if read > IGNORED_BYTES_MAX {
+            break;
+        }
+    }
+    Some(Collected { cut: read > bytes.len(), bytes: bytes.into(), trailers })
+}
+
+/// As Lambda answers what it does not take.
+pub(super) fn refusal(status: StatusCode, error_type: &str, message: &str) -> Answer {
+    let body = json!({ "errorMessage": message, "errorType": error_type }).to_string();
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, "application/json".parse().expect("is a value"));
+    answer
+}
+
+pub(super) fn accepted() -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from_static(b"{\"status\":\"OK\"}")));
+    *answer.status_mut() = StatusCode::ACCEPTED;
+    answer.headers_mut().insert(CONTENT_TYPE, "application/json".parse().expect("is a value"));
+    answer
+}

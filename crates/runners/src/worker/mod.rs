@@ -1,0 +1,458 @@
+//! One process of a function, from its start to its end.
+
+mod api;
+mod event;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use self::api::{Answer, Api, Said, Sent, What, accepted, refusal};
+use crate::call::Outcome;
+use crate::environment::{self, pair};
+use crate::error::{Error, check_json};
+use crate::observer::{Event, Tag};
+use crate::pool::{Job, Pool, Work};
+use crate::process::{Ending, Launch, Process, because};
+
+/// How soon after an answer the next question is expected.
+const SETTLING: Duration = Duration::from_millis(25);
+/// How long a process that could not start may take to end.
+const PARTING: Duration = Duration::from_secs(1);
+/// How long what a process has sent before its end may take to be read.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Runs one process for as long as it lasts.
+pub(crate) async fn run(pool: Arc<Pool>, id: u64) {
+    let begun = Instant::now();
+    let worker = match Worker::start(&pool, id, begun).await {
+        Ok(worker) => worker,
+        Err(error) => {
+            let why = because("start a process", &error);
+            pool.failed_to_start(begun, |request_id| Error::not_startable(request_id, &why));
+            return pool.left(id, true);
+        }
+    };
+    worker.live().await;
+}
+
+struct Worker {
+    pool: Arc<Pool>,
+    id: u64,
+    begun: Instant,
+    state: State,
+    process: Process,
+    /// Gone once the process is.
+    api: Option<Api>,
+    heard: mpsc::Receiver<Said>,
+    /// It has been told to, or has said that it will.
+    ending: Option<End>,
+    exited: Option<(Ending, Instant)>,
+    served: u32,
+    function_arn: String,
+    closed: watch::Receiver<bool>,
+}
+
+enum State {
+    /// It has not asked for work yet.
+    Starting,
+    /// It has asked, and there is none.
+    Idle {
+        next: oneshot::Sender<Answer>,
+        offer: oneshot::Receiver<Job>,
+        since: Instant,
+    },
+    Busy {
+        job: Box<Job>,
+        deadline: Instant,
+    },
+    /// It has answered. `expected` until it is known to be slow.
+    Settling {
+        since: Instant,
+        deadline: Instant,
+        expected: bool,
+    },
+}
+
+/// Why a process is to end.
+enum End {
+    InitFailed {
+        error: Box<Error>,
+        since: Instant,
+    },
+    StartTimedOut,
+    TimedOut,
+    /// Nobody waits for its call any more, or it is not needed.
+    Dismissed,
+}
+
+/// All that can wake a worker.
+enum Input {
+    Said(Said),
+    /// All its connections are closed.
+    Silent,
+    Exited(Ending),
+    Alarm,
+    Offered(Box<Job>),
+    /// The offer was taken back.
+    Dismissed,
+    /// Nobody waits for the call.
+    Abandoned,
+}
+
+impl Worker {
+    async fn start(pool: &Arc<Pool>, id: u64, begun: Instant) -> io::Result<Self> {
+        let (api, heard) = Api::open().await?;
+        let (function, shared) = (&pool.function, &pool.shared);
+        let instance = format!("{:x}-{id}", std::process::id());
+        let mut env = environment::of(function, &shared.account, &instance);
+        env.push(pair("AWS_LAMBDA_RUNTIME_API", &api.address));
+        let launch = Launch {
+            function: function.name.as_str().into(),
+            program: shared.scripts.program(function),
+            env,
+            directory: function.code.clone(),
+            memory_mib: function.memory_mib,
+            data: false,
+        };
+        let process = shared.spawner.spawn(launch).await?;
+        Ok(Self {
+            pool: pool.clone(),
+            id,
+            begun,
+            state: State::Starting,
+            process,
+            api: Some(api),
+            heard,
+            ending: None,
+            exited: None,
+            served: 0,
+            function_arn: shared.account.function_arn(&function.name),
+            closed: shared.closed.subscribe(),
+        })
+    }
+
+    async fn live(mut self) {
+        let mut silent = false;
+        while !(silent && self.exited.is_some()) {
+            let input = self.input(silent).await;
+            match input {
+                Input::Said(said) => self.hear(said),
+                Input::Silent => silent = true,
+                Input::Exited(ending) => self.exit(ending),
+                Input::Alarm if self.exited.is_some() => break,
+                Input::Alarm => self.alarm(),
+                Input::Offered(job) => self.take(*job),
+                Input::Dismissed | Input::Abandoned => self.end(End::Dismissed),
+            }
+        }
+        self.conclude().await;
+    }
+
+    /// What was said comes before the end of who said it.
+    async fn input(&mut self, silent: bool) -> Input {
+        let alarm = self.alarm_at();
+        tokio::select! {
+            biased;
+            said = self.heard.recv(), if !silent => said.map_or(Input::Silent, Input::Said),
+            ending = &mut self.process.exit, if self.exited.is_none() => {
+                Input::Exited(ending.unwrap_or(Ending::LOST))
+            }
+            input = self.state.stirred(), if self.exited.is_none() && self.ending.is_none() => input,
+            _ = self.closed.wait_for(|closed| *closed), if self.ending.is_none() => Input::Dismissed,
+            () = sleep_until(alarm) => Input::Alarm,
+        }
+    }
+
+    fn alarm_at(&self) -> Instant {
+        let function = &self.pool.function;
+        let far = Instant::now() + Duration::from_secs(3600);
+        match (&self.exited, &self.ending, &self.state) {
+            (Some((_, at)), _, _) => *at + DRAIN,
+            (None, Some(End::InitFailed { since, .. }), _) => *since + PARTING,
+            (None, Some(_), _) => far,
+            (None, None, State::Starting) => self.begun + self.start_time(),
+            (None, None, State::Idle { since, .. }) => {
+                *since + Duration::from_millis(function.idle_ms_max)
+            }
+            (None, None, State::Busy { deadline, .. }) => *deadline,
+            (None, None, State::Settling { since, deadline, expected }) => {
+                if *expected {
+                    *since + SETTLING
+                } else {
+                    *deadline
+                }
+            }
+        }
+    }
+
+    /// As long as a call, and no less than what the host allows.
+    fn start_time(&self) -> Duration {
+        let least_ms = self.pool.shared.options.start_ms_max;
+        Duration::from_millis(self.pool.function.timeout_ms.max(least_ms))
+    }
+
+    fn alarm(&mut self) {
+        match (&self.ending, &mut self.state) {
+            (Some(_), _) => self.process.session.kill(),
+            (None, State::Starting) => self.end(End::StartTimedOut),
+            (None, State::Idle { .. }) => {
+                // If it has just been given work, that is on its way.
+                if self.pool.withdraw(self.id) {
+                    self.end(End::Dismissed);
+                }
+            }
+            (None, State::Busy { .. }) => self.end(End::TimedOut),
+            (None, State::Settling { expected, .. }) if *expected => {
+                *expected = false;
+                self.pool.give_up_on();
+            }
+            (None, State::Settling { .. }) => {
+                self.misbehaved("did not ask for work again before the deadline of its last call");
+                self.end(End::Dismissed);
+            }
+        }
+    }
+
+    fn end(&mut self, why: End) {
+        self.ending = Some(why);
+        self.process.session.kill();
+    }
+
+    fn hear(&mut self, said: Said) {
+        let answer = match said.what {
+            What::Next => return self.next(said.reply),
+            What::InitError { body, named } => self.init_error(&body, named.as_deref()),
+            What::Response { id, body } => self.answered(&id, |job, tail| match body {
+                Sent::Whole(body) => finished(job, body, tail),
+                Sent::TooLarge => job.fail(Error::too_large().with_tail(tail())),
+                Sent::Failed { named, body } => {
+                    job.fail(Error::raised(&body, Some(&named)).with_tail(tail()));
+                }
+            }),
+            What::Error { id, body, named } => self.answered(&id, |job, tail| {
+                job.fail(Error::raised(&body, named.as_deref()).with_tail(tail()));
+            }),
+        };
+        // The connection may be gone.
+        let _ = said.reply.send(answer);
+    }
+
+    fn next(&mut self, reply: oneshot::Sender<Answer>) {
+        if self.ending.is_some() || self.exited.is_some() {
+            return;
+        }
+        match &mut self.state {
+            State::Busy { .. } => {
+                self.misbehaved("asked for work before it had answered");
+                let _ = reply.send(refusal(
+                    StatusCode::FORBIDDEN,
+                    "InvalidStateTransition",
+                    "the last event has not been answered",
+                ));
+            }
+            // It has connected anew.
+            State::Idle { next, .. } => *next = reply,
+            State::Starting => {
+                self.pool.started();
+                self.ask(true, reply);
+            }
+            State::Settling { expected, .. } => {
+                let expected = *expected;
+                self.ask(expected, reply);
+            }
+        }
+    }
+
+    fn ask(&mut self, expected: bool, next: oneshot::Sender<Answer>) {
+        let (_, offer) = oneshot::channel();
+        self.state = State::Idle { next, offer, since: Instant::now() };
+        let worn = self.pool.function.invocations_max.is_some_and(|most| self.served >= most);
+        if worn {
+            if expected {
+                self.pool.give_up_on();
+            }
+            return self.end(End::Dismissed);
+        }
+        match self.pool.ask(self.id, expected) {
+            Work::Job(job) => self.take(*job),
+            Work::Wait(work) => {
+                if let State::Idle { offer, .. } = &mut self.state {
+                    *offer = work;
+                }
+            }
+            Work::Leave => self.end(End::Dismissed),
+        }
+    }
+
+    fn take(&mut self, job: Job) {
+        let timeout_ms = self.pool.function.timeout_ms;
+        let deadline = Instant::now() + Duration::from_millis(timeout_ms);
+        let event = event::event(&job.call, &self.function_arn, timeout_ms);
+        let tag = Tag { request_id: job.call.request_id.clone(), attempt: job.call.attempt };
+        let busy = State::Busy { job: Box::new(job), deadline };
+        let State::Idle { next, .. } = std::mem::replace(&mut self.state, busy) else { return };
+        self.process.output.begin(tag);
+        self.served += 1;
+        // A process that has died while it was idle is not the call's fault.
+        if self.process.session.has_ended() || next.send(event).is_err() {
+            self.unseen(deadline);
+        }
+    }
+
+    /// The process was gone, or its connection, before the event was written.
+    fn unseen(&mut self, deadline: Instant) {
+        let settling = State::Settling { since: Instant::now(), deadline, expected: false };
+        if let State::Busy { job, .. } = std::mem::replace(&mut self.state, settling) {
+            self.pool.give_back(*job);
+        }
+    }
+
+    fn answered(&mut self, id: &str, end: impl FnOnce(Job, &dyn Fn() -> Vec<String>)) -> Answer {
+        match &self.state {
+            State::Busy { job, .. } if job.call.request_id == id => {}
+            _ => return self.unasked(id),
+        }
+        if self.ending.is_some() {
+            self.misbehaved(&format!("answered {id} after its deadline"));
+            return refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", "it is too late");
+        }
+        self.pool.expect();
+        let since = Instant::now();
+        let settling = State::Settling { since, deadline: since, expected: true };
+        let State::Busy { job, deadline } = std::mem::replace(&mut self.state, settling) else {
+            return accepted();
+        };
+        self.state = State::Settling { since, deadline, expected: true };
+        end(*job, &|| self.process.output.tail());
+        accepted()
+    }
+
+    fn unasked(&self, id: &str) -> Answer {
+        self.misbehaved(&format!("answered {id}, which it was not asked"));
+        refusal(StatusCode::BAD_REQUEST, "InvalidRequestID", "this is not an event of this worker")
+    }
+
+    fn init_error(&mut self, body: &Bytes, named: Option<&str>) -> Answer {
+        if !matches!(self.state, State::Starting) || self.ending.is_some() {
+            self.misbehaved("reported that it could not start after it had");
+            let text = "this worker has started";
+            return refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text);
+        }
+        let mut error = Error::raised(body, named);
+        error.class = everstep_retry::Class::Runtime;
+        self.ending = Some(End::InitFailed { error: Box::new(error), since: Instant::now() });
+        accepted()
+    }
+
+    fn exit(&mut self, ending: Ending) {
+        self.exited = Some((ending, Instant::now()));
+        // Once its connections are closed, too, nothing can come.
+        self.api = None;
+    }
+
+    async fn conclude(mut self) {
+        self.heard.close();
+        let (ending, _) = self.exited.unwrap_or((Ending::LOST, self.begun));
+        let tail = self.process.last_words().await;
+        let pool = self.pool.clone();
+        match (self.state, self.ending) {
+            (State::Starting, why) => {
+                let (start, memory) = (self.begun, pool.function.memory_mib);
+                let waited_ms = start.elapsed().as_millis() as u64;
+                pool.failed_to_start(start, |request_id| {
+                    start_error(why, ending, request_id, waited_ms, memory, &tail).with_tail(tail)
+                });
+                pool.left(self.id, true);
+            }
+            (State::Idle { mut offer, .. }, _) => {
+                if let Ok(job) = offer.try_recv() {
+                    pool.give_back(job);
+                }
+                pool.left(self.id, false);
+            }
+            (State::Busy { job, .. }, why) => {
+                let error = exit_error(why, ending, &job, &pool.function);
+                pool.left(self.id, false);
+                match error {
+                    Some(error) => job.fail(error.with_tail(tail)),
+                    None => job.end(Outcome::Cancelled),
+                }
+            }
+            (State::Settling { expected, .. }, _) => pool.left(self.id, expected),
+        }
+    }
+
+    fn misbehaved(&self, what: &str) {
+        let (function, pid) = (self.pool.function.name.as_str().into(), self.process.pid);
+        let what = what.to_owned();
+        self.pool.shared.teller.tell(Event::Misbehaved { function, pid, what });
+    }
+}
+
+impl State {
+    /// What may happen to it besides what the process does.
+    async fn stirred(&mut self) -> Input {
+        match self {
+            Self::Idle { offer, .. } => match offer.await {
+                Ok(job) => Input::Offered(Box::new(job)),
+                Err(_) => Input::Dismissed,
+            },
+            Self::Busy { job, .. } => {
+                job.reply.closed().await;
+                Input::Abandoned
+            }
+            Self::Starting | Self::Settling { .. } => std::future::pending().await,
+        }
+    }
+}
+
+fn finished(job: Job, body: Bytes, tail: &dyn Fn() -> Vec<String>) {
+    match check_json(&body) {
+        Ok(()) => job.end(Outcome::Succeeded { payload: body }),
+        Err(why) => {
+            let error = Error::invalid_response(&job.call.request_id, &why);
+            job.fail(error.with_tail(tail()));
+        }
+    }
+}
+
+fn start_error(
+    why: Option<End>,
+    ending: Ending,
+    request_id: &str,
+    waited_ms: u64,
+    memory_mib: u32,
+    tail: &[String],
+) -> Error {
+    match why {
+        Some(End::InitFailed { error, .. }) => *error,
+        Some(End::StartTimedOut) => Error::start_timed_out(request_id, waited_ms),
+        _ => match ending.complaint(tail) {
+            Some(complaint) => Error::not_startable(request_id, &complaint),
+            None if ending.out_of_memory => Error::out_of_memory(request_id, memory_mib),
+            None => Error::exited(request_id, &ending.reason()),
+        },
+    }
+}
+
+/// Nothing if nobody waits for the call.
+fn exit_error(
+    why: Option<End>,
+    ending: Ending,
+    job: &Job,
+    function: &crate::function::Function,
+) -> Option<Error> {
+    let id = &job.call.request_id;
+    match why {
+        Some(End::TimedOut) => Some(Error::timed_out(id, function.timeout_ms)),
+        Some(End::Dismissed) => None,
+        _ if ending.out_of_memory => Some(Error::out_of_memory(id, function.memory_mib)),
+        _ => Some(Error::exited(id, &ending.reason())),
+    }
+}

@@ -1,0 +1,2 @@
+import { sep } from "node:path";
+export const handler = async (event) => [sep, event];

@@ -1,0 +1,13 @@
+//! Functions in real processes: what well-behaved code, failing code and hostile code get.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+mod command;
+mod hostile;
+mod house;
+mod http;
+mod node;
+mod official;
+mod orphans;
+mod python;
+mod tasks;
+mod workers;

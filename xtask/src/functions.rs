@@ -1,0 +1,67 @@
+//! `cargo xtask functions`: the runners' tests, with the official Lambda clients.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+/// The client of Python that the one built in is compared with.
+const AWSLAMBDARIC: &str = "awslambdaric==4.2.2";
+const RUST_HANDLER: &str = "crates/runners/tests/functions/rust";
+
+pub(crate) fn run() -> Result<ExitCode> {
+    let directory = target().join("functions");
+    let venv = python(&directory.join("venv"))?;
+    let handler = rust(&directory.join("rust"))?;
+    let mut tests = Command::new("cargo");
+    tests
+        .current_dir(crate::root())
+        .args(["test", "--package", "everstep-runners", "--", "--include-ignored"])
+        // It is started by a test, with a directory of its own.
+        .args(["--skip", "orphans::an_engine"])
+        .env("EVERSTEP_TEST_AWSLAMBDARIC", venv)
+        .env("EVERSTEP_TEST_RUST_HANDLER", handler);
+    finish(&mut tests)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn target() -> PathBuf {
+    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = given.unwrap_or_else(|| crate::root().join("target"));
+    std::path::absolute(&target).unwrap_or(target)
+}
+
+/// A virtual environment with the official client.
+fn python(venv: &Path) -> Result<PathBuf> {
+    let program = venv.join("bin/python");
+    if !program.exists() {
+        finish(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+    }
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    finish(Command::new(&program).args(quiet).arg(AWSLAMBDARIC))?;
+    Ok(venv.to_owned())
+}
+
+/// A handler with `lambda_runtime`, in a workspace of its own.
+fn rust(target: &Path) -> Result<PathBuf> {
+    let directory = crate::root().join(RUST_HANDLER);
+    let mut build = Command::new("cargo");
+    build.current_dir(directory).args(["build", "--quiet"]).env("CARGO_TARGET_DIR", target);
+    finish(&mut build)?;
+    Ok(target.join("debug/rust-handler"))
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    println!("--- {program} {}", shown(command));
+    let status = command.status().with_context(|| format!("{program} cannot be started"))?;
+    if !status.success() {
+        bail!("{program} failed: {status}");
+    }
+    Ok(())
+}
+
+fn shown(command: &Command) -> String {
+    let args: Vec<_> = command.get_args().map(|arg| arg.display().to_string()).collect();
+    args.join(" ")
+}
