@@ -11,7 +11,9 @@ const PAGE: &str = include_str!("../../../docs/configuration.md");
 fn load(path: &Path, example: &str) -> io::Result<String> {
     let text = match path.to_str().unwrap_or_default() {
         "everstep.yaml" => example,
-        "order.asl.json" | "checkout.asl.yaml" | "host.json" | "TimerTrigger1/function.json" => "{}",
+        "order.asl.json" | "checkout.asl.yaml" | "host.json" | "TimerTrigger1/function.json" => {
+            "{}"
+        }
         _ => return Err(io::ErrorKind::NotFound.into()),
     };
     Ok(text.to_owned())
@@ -26,11 +28,9 @@ fn every_example_is_good() {
         .collect();
     assert!(examples.len() >= 8);
     for example in examples {
-        let parsed = read(
-            Path::new("everstep.yaml"),
-            &mut |path| load(path, example),
-            &|_| Some("x".to_owned()),
-        );
+        let parsed = read(Path::new("everstep.yaml"), &mut |path| load(path, example), &|_| {
+            Some("x".to_owned())
+        });
         assert!(parsed.diagnostics.is_empty(), "{example}\n{:#?}", parsed.diagnostics);
     }
 }
