@@ -1,7 +1,9 @@
 //! Functions in real processes: what well-behaved code, failing code and hostile code get.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 mod command;
+mod executions;
 mod hostile;
 mod house;
 mod http;

@@ -41,8 +41,7 @@ async fn report(tasks: &Tasks, resource: &str, parameters: Value) -> Report {
     let (task, reports) = task(resource, parameters);
     tasks.dispatch(task);
     until("the task is over", || !reports.0.lock().unwrap().is_empty()).await;
-    let report = reports.0.lock().unwrap()[0].clone();
-    report
+    reports.0.lock().unwrap().remove(0)
 }
 
 async fn output(tasks: &Tasks, resource: &str, parameters: Value) -> Value {
