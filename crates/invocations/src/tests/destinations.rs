@@ -43,12 +43,12 @@ fn check(name: &str, settings: FunctionSettings, outcome: Option<Outcome>, targe
 
 #[test]
 fn records_are_those_of_aws() {
-    check("success", routed("f", lambda()), success("{\"total\": 3.0}"), "queue:good");
-    check("retries-exhausted", routed("f", lambda()), error("OutOfStockError"), "queue:bad");
-    let mut aged = routed("f", lambda());
+    check("success", routed("my-function", lambda()), success("{\"total\": 3.0}"), "queue:good");
+    check("retries-exhausted", routed("my-function", lambda()), error("OutOfStockError"), "queue:bad");
+    let mut aged = routed("my-function", lambda());
     aged.event_age_max_ms = Some(60_000);
     check("event-age-exceeded", aged, error("E"), "queue:bad");
-    let mut forbidden = routed("f", lambda());
+    let mut forbidden = routed("my-function", lambda());
     forbidden.concurrency = 0;
     check("zero-reserved-concurrency", forbidden, None, "queue:bad");
 }
@@ -56,7 +56,7 @@ fn records_are_those_of_aws() {
 #[test]
 fn without_concurrency_nothing_runs() {
     let mut house = House::new();
-    let mut forbidden = routed("f", lambda());
+    let mut forbidden = routed("my-function", lambda());
     forbidden.concurrency = 0;
     house.script.set("f", forbidden, fails(0));
     let id = house.accept("f", "{}");
