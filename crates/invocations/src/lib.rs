@@ -1,1 +1,56 @@
 //! Durable invocations of functions: attempts, retries, destinations, dead letters.
+//!
+//! What is accepted runs until it succeeds, its policy gives up, it grows too old or somebody cancels it,
+//! whatever happens to the engine meanwhile; then its destinations and its next functions are told, and a
+//! failure is kept as a dead letter that can be sent back. Counts are rows: a crash never resets one.
+//!
+//! [`Invocations`] is the way in; [`Functions`] and [`Destinations`] are what it needs done. How processes
+//! are run, where triggers get their messages and what is written in a configuration is not known here.
+//! `docs/design/invocations.md` has the invariants.
+
+mod after;
+mod clock;
+mod codec;
+mod concurrency;
+mod context;
+mod destination;
+mod engine;
+mod error;
+mod function;
+mod id;
+mod invocation;
+mod layout;
+mod message;
+mod moment;
+mod observer;
+mod reader;
+mod report;
+mod request;
+mod session;
+mod settings;
+mod shard;
+mod synchronous;
+mod world;
+
+pub use clock::{Clock, SystemClock};
+pub use destination::{Delivered, Delivery, Destinations};
+pub use engine::Invocations;
+pub use error::{Error, Result};
+pub use function::{
+    Attempt, Done, Edge, EdgeInput, Failure, FunctionSettings, Functions, INTERRUPTED, Interrupted,
+    Outcome, Receipt, RetryMetadata, Target, Terms,
+};
+pub use id::{AttemptId, InvocationId, NotAnId};
+pub use invocation::{
+    AttemptRecord, Attempts, Happened, Invocation, Reason, Source, SourceKind, State, What,
+};
+pub use message::{Accepted, Finished, Reply};
+pub use observer::{Observer, Silent};
+pub use reader::{Bookmark, Filter, Page, Shown};
+pub use request::{Redrive, Request};
+pub use session::{Session, SessionStatus, SessionStep};
+pub use settings::Settings;
+pub use world::Parts;
+
+#[cfg(test)]
+mod tests;

@@ -8,9 +8,11 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::{fmt, process};
 
+use everstep_store::Space;
+
 use crate::journals::Trouble;
 use crate::mark::MarkFile;
-use crate::rows::{Fault, KEYSPACES, Rows};
+use crate::rows::{Fault, Rows, SPACES_AT_FIRST};
 use crate::{OpenError, Options, failure, files, journals};
 
 pub(crate) const FORMAT_LINE: &str = "everstep store, format 1";
@@ -43,6 +45,8 @@ enum Format {
     Making,
     Made {
         shards: u16,
+        /// Spaces that it has been made with, or been given since.
+        spaces: usize,
     },
 }
 
@@ -54,7 +58,9 @@ impl Directory {
         format(&path)?;
         let lock = Lock::take(&path)?;
         match format(&path)? {
-            Format::Made { shards } => Self::open_made(path, shards, options, lock),
+            Format::Made { shards, spaces } => {
+                Self::open_made(path, shards, spaces, options, lock)
+            }
             Format::Empty | Format::Making => Self::make(path, options, lock),
         }
     }
@@ -69,14 +75,21 @@ impl Directory {
         let mark = make_mark(&path, 0)?;
         let rows = Rows::create(&rows, options).map_err(fault(&path))?;
         let number = first_commit(&path, &rows, 0)?;
-        write_format(&path, &format!("{FORMAT_LINE}\nshards {}", options.shards))?;
+        write_made(&path, options.shards)?;
         path.parent().map(sync_directory).transpose().map_err(io_error(&path))?;
         Ok(Self { path, shards: options.shards, rows, mark, number, lock })
     }
 
-    fn open_made(path: PathBuf, shards: u16, options: &Options, lock: Lock) -> Result<Self> {
+    fn open_made(
+        path: PathBuf,
+        shards: u16,
+        spaces: usize,
+        options: &Options,
+        lock: Lock,
+    ) -> Result<Self> {
         let rows_path = path.join(ROWS);
-        files::check(&rows_path, KEYSPACES).map_err(|trouble| match trouble {
+        // fjall numbers keyspaces from one; its own is zero, and one is for the store itself.
+        files::check(&rows_path, spaces + 1).map_err(|trouble| match trouble {
             Trouble::Io { path, error } => OpenError::Io { path, error },
             Trouble::Damaged(what) => damaged(&path, what),
         })?;
@@ -94,7 +107,7 @@ impl Directory {
         if let Some(store) = journaled.filter(|store| *store < marked && !options.accept_loss) {
             return Err(behind(store));
         }
-        let rows = Rows::open(&rows_path, options).map_err(fault(&path))?;
+        let rows = Rows::open(&rows_path, options, spaces).map_err(fault(&path))?;
         let number = rows.number().map_err(fault(&path))?.unwrap_or(0);
         if options.accept_loss {
             // Nothing may depend on journals with gaps any longer.
@@ -106,6 +119,9 @@ impl Directory {
             return Err(OpenError::Lost { directory: path, what });
         }
         let number = first_commit(&path, &rows, number)?;
+        if spaces < Space::ALL.len() {
+            write_made(&path, shards)?;
+        }
         let mark = match mark.filter(|_| number > marked) {
             Some(mark) => mark,
             None => make_mark(&path, number)?,
@@ -162,7 +178,13 @@ fn format(path: &Path) -> Result<Format> {
             let shards = lines.next().and_then(|line| line.strip_prefix("shards ")?.parse().ok());
             let what = || format!("{} does not say how many shards there are", file.display());
             let shards = shards.ok_or_else(|| damaged(path, what()))?;
-            Ok(Format::Made { shards })
+            let spaces = lines.next().and_then(|line| line.strip_prefix("spaces ")?.parse().ok());
+            let spaces = spaces.unwrap_or(SPACES_AT_FIRST);
+            if spaces > Space::ALL.len() {
+                let found = format!("{FORMAT_LINE} with {spaces} spaces");
+                return Err(OpenError::UnknownFormat { directory: path.to_owned(), found });
+            }
+            Ok(Format::Made { shards, spaces })
         }
         other => {
             Err(OpenError::UnknownFormat { directory: path.to_owned(), found: other.to_owned() })
@@ -180,6 +202,11 @@ fn empty(path: &Path) -> Result<Format> {
         }
     }
     Ok(Format::Empty)
+}
+
+fn write_made(path: &Path, shards: u16) -> Result<()> {
+    let spaces = Space::ALL.len();
+    write_format(path, &format!("{FORMAT_LINE}\nshards {shards}\nspaces {spaces}"))
 }
 
 fn write_format(path: &Path, text: &str) -> Result<()> {
@@ -244,5 +271,56 @@ fn fault(directory: &Path) -> impl FnOnce(Fault) -> OpenError {
         Fault::Fjall(fjall::Error::Io(error)) => OpenError::Io { path: directory, error },
         Fault::Fjall(fjall::Error::Locked) => OpenError::InUse { directory, pid: None },
         other => damaged(&directory, failure::describe(&other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everstep_store::{Shard, Write};
+
+    use super::*;
+
+    /// A directory as it was made when there were seven spaces.
+    fn made_before(path: &Path) {
+        Rows::create_as_at_first(&path.join(ROWS)).expect("made");
+        drop(make_mark(path, 1).expect("made"));
+        write_format(path, &format!("{FORMAT_LINE}\nshards 3")).expect("written");
+    }
+
+    #[test]
+    fn a_store_that_was_made_before_a_space_is_given_it_once() {
+        let directory = tempfile::TempDir::new().expect("made");
+        let path = directory.path();
+        made_before(path);
+        let options = Options::default();
+        let opened = Directory::open(path, &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(opened.shards, 3);
+        let (space, key) = (Space::InvocationOrders, b"key".to_vec());
+        let mut changes = opened.rows.changes(opened.number + 1, 1);
+        changes.add(Shard(1), Write { space, key: key.clone(), value: Some(b"value".to_vec()) });
+        changes.commit().expect("written");
+        drop(opened);
+        let format = fs::read_to_string(path.join(FORMAT)).expect("a format");
+        assert_eq!(format, format!("{FORMAT_LINE}\nshards 3\nspaces 9\n"));
+        let again = Directory::open(path, &options).unwrap_or_else(|error| panic!("{error}"));
+        let value = again.rows.get(Shard(1), space, &key).expect("read");
+        assert_eq!(value.as_deref(), Some(b"value".as_slice()));
+        let old = again.rows.get(Shard(1), Space::Catalog, b"old").expect("read");
+        assert_eq!(old.as_deref(), Some(b"row".as_slice()));
+        drop(again);
+        // Now that the directory says so, it must be there.
+        fs::remove_dir_all(path.join(ROWS).join("keyspaces").join("10")).expect("removed");
+        let error = Directory::open(path, &options).err().expect("a refusal");
+        assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_store_with_spaces_of_a_later_version_is_refused() {
+        let directory = tempfile::TempDir::new().expect("made");
+        made_before(directory.path());
+        write_format(directory.path(), &format!("{FORMAT_LINE}\nshards 3\nspaces 10"))
+            .expect("written");
+        let error = Directory::open(directory.path(), &Options::default()).err();
+        assert!(matches!(error, Some(OpenError::UnknownFormat { .. })), "{error:?}");
     }
 }

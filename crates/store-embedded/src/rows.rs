@@ -23,8 +23,8 @@ pub(crate) const COMMIT_KEY: &[u8] = b"\xff\xfeeverstep commit\xfe\xff";
 
 const META: &str = "meta";
 
-/// fjall numbers keyspaces from one; its own is zero.
-pub(crate) const KEYSPACES: usize = Space::ALL.len() + 1;
+/// What a store has whose directory does not say: it was made before there were more.
+pub(crate) const SPACES_AT_FIRST: usize = 7;
 
 /// The least that fjall accepts; journals beyond it are emptied by flushing whatever they hold.
 const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
@@ -83,20 +83,37 @@ impl Rows {
 
     fn assemble(database: Database, options: &Options) -> Result<Self, Fault> {
         let space = |space: Space| database.keyspace(space.name(), || policy(is_looked_up(space)));
-        let [a, b, c, d, e, f, g] = Space::ALL.map(space);
-        let spaces = [a?, b?, c?, d?, e?, f?, g?];
+        let [a, b, c, d, e, f, g, h, i] = Space::ALL.map(space);
+        let spaces = [a?, b?, c?, d?, e?, f?, g?, h?, i?];
         let meta = database.keyspace(META, || policy(false))?;
         Ok(Self { spaces, meta, database, memtable_bytes: options.memtable_bytes })
     }
 
-    /// Opens what was created; fjall would quietly make anew what is not there.
-    pub(crate) fn open(directory: &Path, options: &Options) -> Result<Self, Fault> {
+    /// Opens what was created; fjall would quietly make anew what is not there, which is right only for
+    /// spaces beyond the first `spaces`: those that the store has not had yet.
+    pub(crate) fn open(directory: &Path, options: &Options, spaces: usize) -> Result<Self, Fault> {
         let database = open(directory, options.cache_bytes)?;
-        let mut names = Space::ALL.map(Space::name).into_iter().chain([META]);
+        let mut names = Space::ALL.map(Space::name).into_iter().take(spaces).chain([META]);
         match names.find(|name| !database.keyspace_exists(name)) {
             Some(name) => Err(Fault::Missing(name)),
             None => guarded(|| Self::assemble(database, options)),
         }
+    }
+
+    /// As stores were made at first, with a row.
+    #[cfg(test)]
+    pub(crate) fn create_as_at_first(directory: &Path) -> Result<(), Fault> {
+        let database = open(directory, Options::default().cache_bytes)?;
+        for space in &Space::ALL[..SPACES_AT_FIRST] {
+            database.keyspace(space.name(), || policy(is_looked_up(*space)))?;
+        }
+        let meta = database.keyspace(META, || policy(false))?;
+        let catalog = database.keyspace(Space::Catalog.name(), || policy(true))?;
+        let batch = OwnedWriteBatch::with_capacity(database.clone(), 2);
+        let mut batch = batch.durability(Some(PersistMode::SyncData));
+        batch.insert(&meta, COMMIT_KEY, 1u64.to_be_bytes());
+        batch.insert(&catalog, full_key(Shard(1), b"old"), b"row");
+        Ok(batch.commit()?)
     }
 
     /// The number of the last commit.
@@ -283,7 +300,9 @@ fn policy(filters: bool) -> KeyspaceCreateOptions {
 /// read. The others are only ever scanned.
 fn is_looked_up(space: Space) -> bool {
     match space {
-        Space::Executions | Space::Journal | Space::Catalog => true,
-        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox => false,
+        Space::Executions | Space::Journal | Space::Catalog | Space::Invocations => true,
+        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox | Space::InvocationOrders => {
+            false
+        }
     }
 }

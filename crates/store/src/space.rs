@@ -19,10 +19,14 @@ pub enum Space {
     Outbox = 5,
     /// Definitions and everything else that users name.
     Catalog = 6,
+    /// Invocations of functions: how each stands, what it was given and what it answered; sessions.
+    Invocations = 7,
+    /// The orders in which invocations are found: due, listed, to be delivered, to be removed.
+    InvocationOrders = 8,
 }
 
 impl Space {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Executions,
         Self::Journal,
         Self::Lists,
@@ -30,6 +34,8 @@ impl Space {
         Self::Closed,
         Self::Outbox,
         Self::Catalog,
+        Self::Invocations,
+        Self::InvocationOrders,
     ];
 
     /// A name for files and messages.
@@ -43,6 +49,8 @@ impl Space {
             Self::Closed => "closed",
             Self::Outbox => "outbox",
             Self::Catalog => "catalog",
+            Self::Invocations => "invocations",
+            Self::InvocationOrders => "invocation-orders",
         }
     }
 }

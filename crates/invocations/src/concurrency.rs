@@ -1,0 +1,154 @@
+//! Slots of functions: how many attempts run at a time, and whose turn is next.
+//!
+//! A slot is a [`Permit`]; it is free again when the permit is dropped, whatever happened to who had it.
+//! Those that wait are ids in a line, first come first served; their invocations need not be in memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::id::InvocationId;
+use crate::message::{Message, Postbox};
+
+pub(crate) struct Concurrency {
+    state: Mutex<State>,
+    idle: Condvar,
+    postbox: Arc<dyn Postbox>,
+}
+
+#[derive(Default)]
+struct State {
+    lines: HashMap<String, Line>,
+    /// Permits that are out, of all functions.
+    out: usize,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Line {
+    limit: u32,
+    out: u32,
+    ready: VecDeque<InvocationId>,
+}
+
+/// The right to run one attempt of a function.
+pub(crate) struct Permit {
+    concurrency: Arc<Concurrency>,
+    function: String,
+}
+
+impl Concurrency {
+    pub(crate) fn new(postbox: Arc<dyn Postbox>) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), idle: Condvar::new(), postbox })
+    }
+
+    /// A permit, if it is the invocation's turn; otherwise it is told when that is so. Once no more is
+    /// begun it is not even in line: it stays as it is in the store.
+    pub(crate) fn request(
+        self: &Arc<Self>,
+        function: &str,
+        limit: u32,
+        id: InvocationId,
+    ) -> Option<Permit> {
+        let mut state = self.state();
+        if state.closed {
+            return None;
+        }
+        state.line(function, limit).ready.push_back(id);
+        let mut granted = state.grant(function);
+        drop(state);
+        let own = granted.iter().position(|ready| *ready == id).map(|at| granted.remove(at));
+        for ready in granted {
+            self.tell(function, ready);
+        }
+        own.map(|_| self.permit(function))
+    }
+
+    /// A permit at once or not at all.
+    pub(crate) fn try_now(self: &Arc<Self>, function: &str, limit: u32) -> Option<Permit> {
+        let mut state = self.state();
+        let closed = state.closed;
+        let line = state.line(function, limit);
+        let free = !closed && line.ready.is_empty() && line.out < line.limit;
+        if free {
+            line.out += 1;
+            state.out += 1;
+        }
+        drop(state);
+        free.then(|| self.permit(function))
+    }
+
+    /// How many wait for a function.
+    pub(crate) fn waiting(&self, function: &str) -> usize {
+        self.state().lines.get(function).map_or(0, |line| line.ready.len())
+    }
+
+    /// Nothing new is begun from now on.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.lines.values_mut().for_each(|line| line.ready.clear());
+    }
+
+    /// Waits until nothing runs, or for so long.
+    pub(crate) fn wait_idle(&self, most: Duration) {
+        let busy = |state: &mut State| state.out > 0;
+        drop(self.idle.wait_timeout_while(self.state(), most, busy));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn permit(self: &Arc<Self>, function: &str) -> Permit {
+        Permit { concurrency: self.clone(), function: function.to_owned() }
+    }
+
+    fn tell(self: &Arc<Self>, function: &str, id: InvocationId) {
+        self.postbox.post(id, Message::Ready { id, permit: self.permit(function) });
+    }
+}
+
+impl State {
+    fn line(&mut self, function: &str, limit: u32) -> &mut Line {
+        if !self.lines.contains_key(function) {
+            self.lines.insert(function.to_owned(), Line::default());
+        }
+        let line = self.lines.get_mut(function).expect("it was put there");
+        line.limit = limit;
+        line
+    }
+
+    /// Takes those out of the line whose turn it is; their permits are out from now on.
+    fn grant(&mut self, function: &str) -> Vec<InvocationId> {
+        let mut granted = Vec::new();
+        let Some(line) = self.lines.get_mut(function) else { return granted };
+        while line.out < line.limit
+            && let Some(id) = line.ready.pop_front()
+        {
+            line.out += 1;
+            self.out += 1;
+            granted.push(id);
+        }
+        granted
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let Self { concurrency, function } = self;
+        let mut state = concurrency.state();
+        state.out -= 1;
+        if let Some(line) = state.lines.get_mut(function.as_str()) {
+            line.out -= 1;
+        }
+        let granted = state.grant(function);
+        if state.out == 0 {
+            concurrency.idle.notify_all();
+        }
+        drop(state);
+        for ready in granted {
+            concurrency.tell(function, ready);
+        }
+    }
+}

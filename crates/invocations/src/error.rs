@@ -1,0 +1,72 @@
+//! Why something that was asked of invocations cannot be done.
+
+use std::fmt;
+use std::sync::Arc;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Error {
+    /// Too much is waiting already: try again later.
+    Busy,
+    /// All slots of the function are taken, and a synchronous call does not wait.
+    Throttled,
+    /// There is no such function.
+    NoSuchFunction(String),
+    /// There is no such invocation, session or dead letter.
+    NotFound,
+    /// The attempt has had its result, or is not waited for any more.
+    StaleResult,
+    /// The invocation is over, or is no dead letter: not what the request needs.
+    WrongState,
+    /// The event is not JSON.
+    NotJson(String),
+    TooLarge {
+        bytes: usize,
+        most: usize,
+    },
+    /// The store cannot write or read.
+    Store(everstep_store::Error),
+    /// What was stored cannot be understood.
+    Damaged(Arc<str>),
+    /// The engine has been stopped.
+    Stopped,
+}
+
+impl Error {
+    pub(crate) fn damaged(what: &str) -> Self {
+        Self::Damaged(what.into())
+    }
+}
+
+impl From<everstep_store::Error> for Error {
+    fn from(error: everstep_store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("too many invocations are waiting, try again later"),
+            Self::Throttled => f.write_str(
+                "all slots of the function are taken: try again later or raise its concurrency",
+            ),
+            Self::NoSuchFunction(name) => write!(f, "there is no function '{name}'"),
+            Self::NotFound => f.write_str("there is no such invocation"),
+            Self::StaleResult => {
+                f.write_str("the attempt has had its result, or nobody waits for it any more")
+            }
+            Self::WrongState => f.write_str("the invocation is not in a state for that"),
+            Self::NotJson(why) => write!(f, "the event is not JSON: {why}"),
+            Self::TooLarge { bytes, most } => {
+                write!(f, "the event has {bytes} bytes, and may have {most}")
+            }
+            Self::Store(error) => write!(f, "the store: {error}"),
+            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Stopped => f.write_str("the engine is stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

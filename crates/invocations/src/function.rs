@@ -1,0 +1,269 @@
+//! What is known of a function, and how one is asked to run.
+
+use std::sync::Arc;
+
+use everstep_retry::{Class, Policy};
+use minicbor::{Decode, Encode};
+
+use crate::codec;
+use crate::error::Result;
+use crate::id::{AttemptId, InvocationId};
+
+/// Runs functions. Implemented by whoever has processes; called by the shards.
+pub trait Functions: Send + Sync {
+    /// How a function is to be invoked, if there is one of that name. Asked at each acceptance and before
+    /// each attempt: what it says about retries and routes is pinned at acceptance, its concurrency is not.
+    fn function(&self, name: &str) -> Option<Arc<FunctionSettings>>;
+
+    /// Hands an event to a worker. Called only when the attempt's start is durable: a crash after it finds
+    /// the attempt interrupted, never unknown. Must be short and must not wait: commits are behind it.
+    /// `done` that is dropped uncalled says that the attempt was interrupted.
+    fn start(&self, attempt: Attempt, done: Done);
+
+    /// Nobody waits for the attempt any more. Its `done` should be called when its worker is gone, which
+    /// frees its slot; what it says is not recorded.
+    fn kill(&self, attempt: AttemptId);
+}
+
+/// Called with the first result of an attempt. The receipt is called when that is durable, and only then
+/// may the worker be told; with [`crate::Error::StaleResult`] if it does not count.
+pub type Done = Box<dyn FnOnce(Outcome, Receipt) + Send>;
+
+/// See [`Done`].
+pub type Receipt = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// What a worker is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub invocation: InvocationId,
+    /// From 1.
+    pub n: u32,
+    pub function: String,
+    /// The version that was pinned at acceptance.
+    pub version: String,
+    /// The event, as JSON text.
+    pub payload: Arc<[u8]>,
+    /// For the header `Lambda-Runtime-Client-Context`: JSON in ASCII.
+    pub client_context: String,
+    pub session: Option<InvocationId>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Succeeded {
+        /// JSON text.
+        output: Vec<u8>,
+        worker_pid: Option<u32>,
+    },
+    Failed {
+        failure: Failure,
+        /// What the function said, as JSON text; made from the failure if there is none.
+        payload: Option<Vec<u8>>,
+        worker_pid: Option<u32>,
+    },
+    /// The code has not run, for want of a slot or by a fault of the system: does not count.
+    Throttled,
+}
+
+impl Outcome {
+    /// The engine, or whoever ran the attempt, gave it up.
+    pub(crate) fn interrupted() -> Self {
+        Self::Failed { failure: Failure::interrupted(), payload: None, worker_pid: None }
+    }
+
+    /// What a destination and a caller are shown.
+    pub(crate) fn response(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Succeeded { output, .. } => Some(output.clone()),
+            Self::Failed { failure, payload, .. } => {
+                Some(payload.clone().unwrap_or_else(|| failure.payload()))
+            }
+            Self::Throttled => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct Failure {
+    #[n(0)]
+    pub error_type: String,
+    #[cbor(n(1), with = "codec::class")]
+    pub class: Class,
+    #[n(2)]
+    pub message: String,
+    #[n(3)]
+    pub stack: Vec<String>,
+}
+
+/// The error of an attempt that was running when the engine ended.
+pub const INTERRUPTED: &str = "Runtime.Interrupted";
+
+const ERROR_TYPE_BYTES_MAX: usize = 256;
+const MESSAGE_BYTES_MAX: usize = 4 * 1024;
+const STACK_BYTES_MAX: usize = 8 * 1024;
+
+impl Failure {
+    pub(crate) fn interrupted() -> Self {
+        Self {
+            error_type: INTERRUPTED.to_owned(),
+            class: Class::Runtime,
+            message: "the engine stopped while the attempt was running".to_owned(),
+            stack: Vec::new(),
+        }
+    }
+
+    fn payload(&self) -> Vec<u8> {
+        let Self { error_type, message, .. } = self;
+        serde_json::json!({ "errorType": error_type, "errorMessage": message })
+            .to_string()
+            .into_bytes()
+    }
+
+    /// As much as is kept of each attempt: records are rewritten, so they must stay small.
+    pub(crate) fn clipped(&self) -> Self {
+        let mut left = STACK_BYTES_MAX;
+        let fits = |line: &&String| {
+            let fits = line.len() <= left;
+            left = left.saturating_sub(line.len());
+            fits
+        };
+        Self {
+            error_type: clip(&self.error_type, ERROR_TYPE_BYTES_MAX).to_owned(),
+            class: self.class,
+            message: clip(&self.message, MESSAGE_BYTES_MAX).to_owned(),
+            stack: self.stack.iter().take_while(fits).cloned().collect(),
+        }
+    }
+}
+
+/// The first bytes of a text, ending between characters.
+pub(crate) fn clip(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// How a function is to be invoked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionSettings {
+    /// Which code runs, as the runner names it. Pinned at acceptance.
+    pub version: String,
+    /// Attempts at a time; with none the function does not run at all. Not pinned.
+    pub concurrency: u32,
+    /// How old an event may become before it is given up.
+    pub event_age_max_ms: Option<u64>,
+    pub terms: Terms,
+}
+
+/// What is copied into an invocation at its acceptance, so that a new configuration does not change what
+/// has begun.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct Terms {
+    /// Without a qualifier: destinations are told.
+    #[n(0)]
+    pub arn: String,
+    #[cbor(n(1), with = "codec::policy")]
+    pub policy: Policy,
+    #[n(2)]
+    pub interrupted: Interrupted,
+    #[n(3)]
+    pub on_success: Vec<Target>,
+    #[n(4)]
+    pub on_failure: Vec<Target>,
+    #[n(5)]
+    pub next: Vec<Edge>,
+    #[n(6)]
+    pub retry_metadata: RetryMetadata,
+    /// Whether a failure is kept as a dead letter.
+    #[n(7)]
+    pub dead_letters: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            arn: String::new(),
+            policy: Policy::default(),
+            interrupted: Interrupted::Count,
+            on_success: Vec::new(),
+            on_failure: Vec::new(),
+            next: Vec::new(),
+            retry_metadata: RetryMetadata::None,
+            dead_letters: true,
+        }
+    }
+}
+
+/// What an attempt is worth that was running when the engine ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Interrupted {
+    /// It failed: no function is ever started more than 1 + max times.
+    #[n(0)]
+    Count,
+    /// It does not use up a retry; so many of them end the invocation.
+    #[n(1)]
+    Free {
+        #[n(0)]
+        most: u32,
+    },
+}
+
+/// Where the record of an invocation goes: `function:NAME`, or whatever [`crate::Destinations`] knows.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Target(#[n(0)] pub String);
+
+impl Target {
+    #[must_use]
+    pub fn function(&self) -> Option<&str> {
+        self.0.strip_prefix("function:")
+    }
+}
+
+/// A function that follows.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Edge {
+    #[n(0)]
+    pub function: String,
+    #[n(1)]
+    pub input: EdgeInput,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum EdgeInput {
+    /// The output, after a success.
+    #[n(0)]
+    Scalar,
+    /// `{Error, Cause, attempts}`, when no retry is left: a catcher.
+    #[n(1)]
+    Error,
+}
+
+/// What a retry adds to the event itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum RetryMetadata {
+    #[n(0)]
+    None,
+    /// `Retry Number`, `ErrorType`, `ErrorMessage` and `StackTrace`, if the event is an object.
+    #[n(1)]
+    Unum,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_failure_is_bounded() {
+        let long = Failure {
+            error_type: "é".repeat(1000),
+            class: Class::User,
+            message: "é".repeat(10_000),
+            stack: vec!["x".repeat(3000); 5],
+        };
+        let kept = long.clipped();
+        assert_eq!((kept.error_type.len(), kept.message.len(), kept.stack.len()), (256, 4096, 2));
+    }
+}

@@ -1,0 +1,29 @@
+//! Who is told of an invocation's end. Read off the invocation, so that nothing else need be stored.
+
+use super::{Invocation, State};
+use crate::function::{Edge, EdgeInput, Target};
+
+/// A route's place in the list is its number for ever: it is part of what it becomes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Route<'i> {
+    Destination(&'i Target),
+    Next(&'i Edge),
+    /// The session that it is a step of.
+    Session,
+}
+
+impl Invocation {
+    pub(crate) fn routes(&self) -> Vec<Route<'_>> {
+        let nobody: &[Target] = &[];
+        let (targets, edges) = match self.state {
+            State::Succeeded => (self.terms.on_success.as_slice(), Some(EdgeInput::Scalar)),
+            State::Exhausted { .. } | State::Expired => {
+                (self.terms.on_failure.as_slice(), Some(EdgeInput::Error))
+            }
+            _ => (nobody, None),
+        };
+        let next = self.terms.next.iter().filter(|edge| Some(edge.input) == edges);
+        let session = self.session.filter(|_| self.state.is_over()).map(|_| Route::Session);
+        targets.iter().map(Route::Destination).chain(next.map(Route::Next)).chain(session).collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! Where the rows are: the keys of each space. `docs/design/invocations.md` says the same in words.
+
+use everstep_store::after_prefix;
+
+use crate::id::InvocationId;
+
+/// `Invocations`: what is known of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Part {
+    Record = 0,
+    Payload = 1,
+    /// What the last attempt that ended has said.
+    Response = 2,
+    Session = 3,
+}
+
+pub(crate) fn part(id: InvocationId, part: Part) -> Vec<u8> {
+    [id.bytes().as_slice(), &[part as u8]].concat()
+}
+
+/// `InvocationOrders`: which order a key belongs to is its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Order {
+    /// Open invocations, by when they must be looked at.
+    Due = 0,
+    /// All invocations, by their acceptance.
+    Accepted = 1,
+    /// Dead letters, by their end.
+    Dead = 2,
+    /// What is over and no dead letter, by when it became so.
+    Closed = 3,
+    /// Deliveries to be made: no moment, but a place.
+    Outbox = 4,
+    /// Sessions that are over, by their end.
+    Sessions = 5,
+}
+
+/// A place in an order: earliest first, then by id.
+pub(crate) fn at(order: Order, at_ms: i64, id: InvocationId) -> Vec<u8> {
+    [from(order, at_ms).as_slice(), id.bytes()].concat()
+}
+
+/// Where a moment begins in an order.
+pub(crate) fn from(order: Order, at_ms: i64) -> Vec<u8> {
+    [&[order as u8], ordered(at_ms).to_be_bytes().as_slice()].concat()
+}
+
+/// The first key after an order.
+pub(crate) fn end(order: Order) -> Vec<u8> {
+    after_prefix(&[order as u8])
+}
+
+pub(crate) fn parse_at(key: &[u8]) -> Option<(i64, InvocationId)> {
+    let moment = u64::from_be_bytes(key.get(1..9)?.try_into().ok()?);
+    Some(((moment ^ (1 << 63)).cast_signed(), InvocationId::from_bytes(key.get(9..)?)?))
+}
+
+pub(crate) fn outbox(id: InvocationId, index: u32) -> Vec<u8> {
+    [&[Order::Outbox as u8], id.bytes().as_slice(), &index.to_be_bytes()].concat()
+}
+
+pub(crate) fn parse_outbox(key: &[u8]) -> Option<(InvocationId, u32)> {
+    let id = InvocationId::from_bytes(key.get(1..17)?)?;
+    Some((id, u32::from_be_bytes(key.get(17..)?.try_into().ok()?)))
+}
+
+/// `Catalog`, in each shard: who owns its invocations. Every commit expects to find itself there.
+pub(crate) const OWNER: &[u8] = b"owner/invocations";
+
+/// As a number whose bytes are in the order of the signed ones.
+fn ordered(at_ms: i64) -> u64 {
+    at_ms.cast_unsigned() ^ (1 << 63)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_what_they_name() {
+        let id = InvocationId::drawn([3, 4]);
+        let moments = [i64::MIN, -1, 0, 1, 1_700_000_000_000, i64::MAX];
+        assert!(moments.map(|moment| at(Order::Due, moment, id)).is_sorted());
+        assert!(at(Order::Due, i64::MAX, id) < end(Order::Due));
+        assert!(end(Order::Due) <= at(Order::Accepted, i64::MIN, id));
+    }
+
+    #[test]
+    fn keys_say_what_they_name() {
+        let id = InvocationId::drawn([3, 4]);
+        assert_eq!(parse_at(&at(Order::Closed, -5, id)), Some((-5, id)));
+        assert_eq!(parse_outbox(&outbox(id, 7)), Some((id, 7)));
+        assert_eq!((parse_at(b"short"), parse_outbox(b"short")), (None, None));
+    }
+}

@@ -1,0 +1,156 @@
+//! All that can reach a shard.
+
+use crate::concurrency::Permit;
+use crate::error::{Error, Result};
+use crate::function::{Outcome, Receipt};
+use crate::id::{AttemptId, InvocationId};
+use crate::invocation::{Source, State};
+use crate::session::StepEnd;
+
+/// Called exactly once, when the answer is known and what it rests on is durable.
+pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Brings messages to the shard that owns an invocation. Never waits and never refuses.
+pub(crate) trait Postbox: Send + Sync {
+    fn post(&self, id: InvocationId, message: Message);
+}
+
+pub(crate) enum Message {
+    Accept {
+        acceptance: Box<Acceptance>,
+        reply: Reply<Accepted>,
+        watcher: Option<Reply<Finished>>,
+    },
+    /// There is a slot for it.
+    Ready {
+        id: InvocationId,
+        permit: Permit,
+    },
+    Ended {
+        id: InvocationId,
+        attempt: AttemptId,
+        outcome: Outcome,
+        receipt: Receipt,
+    },
+    Cancel {
+        id: InvocationId,
+        reply: Reply<()>,
+    },
+    Watch {
+        id: InvocationId,
+        reply: Reply<Finished>,
+    },
+    Redrive {
+        id: InvocationId,
+        redrive: Resend,
+        reply: Reply<InvocationId>,
+    },
+    Purge {
+        id: InvocationId,
+        reply: Reply<()>,
+    },
+    /// Its end is durable: make this delivery.
+    Deliver {
+        id: InvocationId,
+        index: u32,
+    },
+    Delivered {
+        id: InvocationId,
+        index: u32,
+        outcome: std::result::Result<(), String>,
+    },
+    /// A step of a session is over.
+    Step {
+        session: InvocationId,
+        end: Box<StepEnd>,
+        reply: Reply<()>,
+    },
+}
+
+/// What is to be invoked.
+#[derive(Debug, Clone)]
+pub(crate) struct Acceptance {
+    pub(crate) id: InvocationId,
+    pub(crate) function: String,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) source: Source,
+    pub(crate) key: Option<String>,
+    pub(crate) manner: Manner,
+    /// The session that it goes on with, and how many steps that has had before it.
+    pub(crate) session: Option<(InvocationId, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// With retries, destinations and all.
+    Asynchronous,
+    /// Once, for somebody who waits.
+    Synchronous,
+    /// Not at all: it goes to the dead letters.
+    Unparseable,
+}
+
+/// An acceptance that is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    pub id: InvocationId,
+    /// It had been accepted before, with the same key.
+    pub known: bool,
+}
+
+/// How an invocation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    pub id: InvocationId,
+    pub state: State,
+    /// The output or the error, as JSON text; none if no attempt has ended.
+    pub response: Option<Vec<u8>>,
+}
+
+/// How a dead letter is sent back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resend {
+    /// With the function as it is now, not as it was at acceptance.
+    pub(crate) latest: bool,
+    /// With this event instead of its own.
+    pub(crate) payload: Option<Vec<u8>>,
+    /// Not before this moment.
+    pub(crate) not_before_ms: Option<i64>,
+}
+
+impl Message {
+    /// Whose shard it is for.
+    pub(crate) fn id(&self) -> InvocationId {
+        match self {
+            Self::Accept { acceptance, .. } => acceptance.id,
+            Self::Ready { id, .. }
+            | Self::Ended { id, .. }
+            | Self::Cancel { id, .. }
+            | Self::Watch { id, .. }
+            | Self::Redrive { id, .. }
+            | Self::Purge { id, .. }
+            | Self::Deliver { id, .. }
+            | Self::Delivered { id, .. } => *id,
+            Self::Step { session, .. } => *session,
+        }
+    }
+
+    /// Answers whoever asked that it cannot be done.
+    pub(crate) fn refuse(self, error: Error) {
+        match self {
+            Self::Accept { reply, watcher, .. } => {
+                if let Some(watcher) = watcher {
+                    watcher(Err(error.clone()));
+                }
+                reply(Err(error));
+            }
+            Self::Ended { receipt, .. } => receipt(Err(error)),
+            Self::Watch { reply, .. } => reply(Err(error)),
+            Self::Redrive { reply, .. } => reply(Err(error)),
+            Self::Cancel { reply, .. } | Self::Purge { reply, .. } | Self::Step { reply, .. } => {
+                reply(Err(error));
+            }
+            Self::Ready { .. } | Self::Deliver { .. } | Self::Delivered { .. } => {}
+        }
+    }
+}

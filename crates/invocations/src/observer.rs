@@ -1,0 +1,26 @@
+//! What whoever runs the engine may want to log or count.
+
+use crate::error::Error;
+use crate::function::Target;
+use crate::id::{AttemptId, InvocationId};
+
+/// Every method may be called from any thread, and must be short.
+pub trait Observer: Send + Sync {
+    /// A result came that does not count: the attempt has had one, or nobody waits for it any more.
+    fn stale_result(&self, _id: InvocationId, _attempt: AttemptId) {}
+
+    /// A destination could not be reached; it is tried again.
+    fn delivery_failed(&self, _id: InvocationId, _target: &Target, _why: &str) {}
+
+    /// An invocation cannot be read. The others go on.
+    fn stranded(&self, _id: InvocationId, _error: &Error) {}
+
+    /// The store has failed: nothing goes on until the engine is opened again.
+    fn failed(&self, _error: &Error) {}
+}
+
+/// Does not care.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

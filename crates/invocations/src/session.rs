@@ -1,0 +1,227 @@
+//! A session: the invocations that follow from one by `next` edges, and the one result that they have.
+//!
+//! Each step says once how it ended and which steps follow. The session is over when a step has failed
+//! that nobody catches, or when no step is left to wait for. Pure.
+
+use minicbor::{Decode, Encode};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::id::InvocationId;
+use crate::moment::iso;
+use crate::report::as_json;
+
+const VERSION: u8 = 1;
+
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct Session {
+    /// The id of the invocation that began it.
+    #[n(0)]
+    pub id: InvocationId,
+    #[n(1)]
+    pub started_ms: i64,
+    #[n(2)]
+    pub ended_ms: Option<i64>,
+    #[n(3)]
+    pub status: SessionStatus,
+    #[n(4)]
+    pub steps: Vec<SessionStep>,
+}
+
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub enum SessionStatus {
+    #[n(0)]
+    Running,
+    /// With the output of the step that ended last, as JSON text.
+    #[n(1)]
+    Succeeded {
+        #[cbor(n(0), with = "minicbor::bytes")]
+        output: Vec<u8>,
+    },
+    #[n(2)]
+    Failed {
+        #[n(0)]
+        error: String,
+        #[n(1)]
+        cause: String,
+        #[n(2)]
+        failed_function: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct SessionStep {
+    #[n(0)]
+    pub id: InvocationId,
+    #[n(1)]
+    pub function: String,
+    #[n(2)]
+    pub ended: bool,
+}
+
+/// What a step says when it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StepEnd {
+    pub(crate) id: InvocationId,
+    pub(crate) function: String,
+    /// The steps that follow: invocations and their functions.
+    pub(crate) next: Vec<(InvocationId, String)>,
+    pub(crate) outcome: StepOutcome,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum StepOutcome {
+    Succeeded {
+        output: Vec<u8>,
+    },
+    /// It has failed; a catcher is among those that follow, or not.
+    Failed {
+        error: String,
+        cause: String,
+    },
+}
+
+impl Session {
+    /// As users are shown it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object =
+            json!({ "sessionId": self.id.to_string(), "startedAt": iso(self.started_ms) });
+        if let Some(ended_ms) = self.ended_ms {
+            object["endedAt"] = iso(ended_ms).into();
+        }
+        match &self.status {
+            SessionStatus::Running => object["status"] = "RUNNING".into(),
+            SessionStatus::Succeeded { output } => {
+                object["status"] = "SUCCEEDED".into();
+                object["output"] = serde_json::from_str(&as_json(output)).unwrap_or_default();
+            }
+            SessionStatus::Failed { error, cause, failed_function } => {
+                object["status"] = "FAILED".into();
+                object["error"] = error.clone().into();
+                object["cause"] = cause.clone().into();
+                object["failedFunction"] = failed_function.clone().into();
+            }
+        }
+        let step = |step: &SessionStep| {
+            let SessionStep { id, function, ended } = step;
+            json!({ "invocationId": id.to_string(), "function": function, "ended": ended })
+        };
+        object["steps"] = self.steps.iter().map(step).collect();
+        object
+    }
+
+    pub(crate) fn begun(id: InvocationId, function: &str, now_ms: i64) -> Self {
+        let steps = vec![SessionStep { id, function: function.to_owned(), ended: false }];
+        Self { id, started_ms: now_ms, ended_ms: None, status: SessionStatus::Running, steps }
+    }
+
+    /// Takes what a step says; whether that changes anything. A step may say it more than once, and before
+    /// the one that it follows from.
+    pub(crate) fn take(&mut self, end: StepEnd, steps_max: u32, now_ms: i64) -> bool {
+        let said = self.steps.iter().any(|step| step.id == end.id && step.ended);
+        if said || self.status != SessionStatus::Running {
+            return false;
+        }
+        self.note(end.id, &end.function).ended = true;
+        for (id, function) in &end.next {
+            self.note(*id, function);
+        }
+        let waited_for = self.steps.iter().any(|step| !step.ended);
+        let status = match end.outcome {
+            StepOutcome::Failed { error, cause } if end.next.is_empty() => {
+                SessionStatus::Failed { error, cause, failed_function: end.function }
+            }
+            _ if self.steps.len() > steps_max as usize => SessionStatus::Failed {
+                error: "Everstep.SessionTooLong".to_owned(),
+                cause: format!("the session has more than {steps_max} steps"),
+                failed_function: end.function,
+            },
+            StepOutcome::Succeeded { output } if !waited_for => SessionStatus::Succeeded { output },
+            _ => return true,
+        };
+        self.status = status;
+        self.ended_ms = Some(now_ms);
+        true
+    }
+
+    fn note(&mut self, id: InvocationId, function: &str) -> &mut SessionStep {
+        let place = self.steps.iter().position(|step| step.id == id).unwrap_or_else(|| {
+            self.steps.push(SessionStep { id, function: function.to_owned(), ended: false });
+            self.steps.len() - 1
+        });
+        &mut self.steps[place]
+    }
+
+    pub(crate) fn encoded(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        minicbor::encode(self, &mut bytes).expect("writing to memory cannot fail");
+        bytes
+    }
+
+    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
+        match row.split_first() {
+            Some((&VERSION, record)) => minicbor::decode(record)
+                .map_err(|error| Error::damaged(&format!("a session cannot be read: {error}"))),
+            _ => Err(Error::damaged("a session has a format that is not known")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u64) -> InvocationId {
+        InvocationId::drawn([0, n])
+    }
+
+    fn end(step: u64, next: &[u64], fails: bool) -> StepEnd {
+        let outcome = if fails {
+            StepOutcome::Failed { error: format!("E{step}"), cause: String::new() }
+        } else {
+            StepOutcome::Succeeded { output: step.to_string().into_bytes() }
+        };
+        let next = next.iter().map(|n| (id(*n), format!("f{n}"))).collect();
+        StepEnd { id: id(step), function: format!("f{step}"), next, outcome }
+    }
+
+    fn check(ends: &[StepEnd], expected: &str) {
+        let mut session = Session::begun(id(1), "f1", 0);
+        for end in ends {
+            session.take(end.clone(), 5, 7);
+            assert_eq!(Session::decode(&session.encoded()).as_ref(), Ok(&session));
+        }
+        let found = match &session.status {
+            SessionStatus::Running => "running".to_owned(),
+            SessionStatus::Succeeded { output } => String::from_utf8_lossy(output).into_owned(),
+            SessionStatus::Failed { error, failed_function, .. } => {
+                format!("{error} of {failed_function}")
+            }
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_session_has_one_result() {
+        check(&[end(1, &[], false)], "1");
+        check(&[end(1, &[2], false)], "running");
+        check(&[end(1, &[2], false), end(2, &[], false)], "2");
+        check(&[end(1, &[2], false), end(2, &[], true)], "E2 of f2");
+        check(&[end(1, &[2], false), end(2, &[], true), end(2, &[], false)], "E2 of f2");
+        check(&[end(1, &[2], true), end(2, &[], false)], "2");
+    }
+
+    #[test]
+    fn steps_may_overtake_and_repeat_each_other() {
+        check(&[end(2, &[], false)], "running");
+        check(&[end(2, &[], false), end(1, &[2, 3], false)], "running");
+        check(&[end(1, &[2, 3], false), end(2, &[], false), end(2, &[], false)], "running");
+        check(&[end(1, &[2, 3], false), end(3, &[], false), end(2, &[], false)], "2");
+    }
+
+    #[test]
+    fn a_session_has_not_too_many_steps() {
+        check(&[end(1, &[2, 3, 4, 5, 6], false)], "Everstep.SessionTooLong of f1");
+    }
+}

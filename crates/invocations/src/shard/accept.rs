@@ -1,0 +1,217 @@
+//! How an invocation begins.
+
+use std::sync::Arc;
+
+use everstep_retry::Policy;
+use everstep_store::{Batch, Space};
+
+use super::Shard;
+use super::slot::Slot;
+use crate::after::After;
+use crate::error::{Error, Result};
+use crate::function::{FunctionSettings, Terms};
+use crate::id::InvocationId;
+use crate::invocation::{Attempts, Event, Invocation, Reason, State};
+use crate::layout::{self, Order, Part};
+use crate::message::{Acceptance, Accepted, Finished, Manner, Reply};
+use crate::session::Session;
+
+enum Known {
+    Before(Box<Slot>),
+    New(Arc<FunctionSettings>),
+}
+
+impl Shard {
+    /// An acceptance that is repeated finds the invocation that it has led to.
+    pub(super) fn accept(
+        &mut self,
+        acceptance: Acceptance,
+        reply: Reply<Accepted>,
+        watcher: Option<Reply<Finished>>,
+        now_ms: i64,
+    ) {
+        let id = acceptance.id;
+        if watcher.is_some() && self.watching >= self.world.settings.queue_max {
+            return refuse(reply, watcher, Error::Busy);
+        }
+        let found = self.take(id, now_ms).and_then(|known| match known {
+            Some(slot) => Ok(Known::Before(slot)),
+            None => match self.world.functions.function(&acceptance.function) {
+                Some(function) => Ok(Known::New(function)),
+                None => Err(Error::NoSuchFunction(acceptance.function.clone())),
+            },
+        });
+        match found {
+            Err(error) => refuse(reply, watcher, error),
+            Ok(Known::Before(slot)) => {
+                let known = After::reply(reply, Ok(Accepted { id, known: true }));
+                self.follow(slot.ticket, vec![known]);
+                match watcher {
+                    Some(watcher) => self.attach(slot, watcher),
+                    None => self.put_back(slot),
+                }
+            }
+            Ok(Known::New(function)) => {
+                let after = vec![After::reply(reply, Ok(Accepted { id, known: false }))];
+                self.begin(acceptance, &function, watcher, after, now_ms);
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        acceptance: Acceptance,
+        function: &FunctionSettings,
+        watcher: Option<Reply<Finished>>,
+        after: Vec<After>,
+        now_ms: i64,
+    ) {
+        let mut batch = Batch::new(self.shard);
+        let end = self.end_at_once(&acceptance, now_ms);
+        let mut slot = new_slot(acceptance, function, now_ms, &mut batch);
+        self.watching += usize::from(watcher.is_some());
+        slot.watchers.extend(watcher);
+        match end {
+            Some(event) => {
+                let before = slot.change(&[event]);
+                self.write(&mut slot, &before, batch, after, now_ms);
+                self.put_back(slot);
+            }
+            None => self.ready(slot, batch, after, now_ms),
+        }
+    }
+
+    /// What is never run.
+    fn end_at_once(&self, acceptance: &Acceptance, at_ms: i64) -> Option<Event> {
+        let settings = &self.world.settings;
+        let step = acceptance.session.map_or(0, |(_, step)| step);
+        if acceptance.manner == Manner::Unparseable {
+            let reason = Reason::Unparseable;
+            Some(Event::InvocationExhausted { reason, at_ms })
+        } else if acceptance.source.depth > settings.depth_max || step > settings.session_steps_max
+        {
+            Some(Event::InvocationParked { at_ms })
+        } else {
+            None
+        }
+    }
+
+    /// Tells somebody how an invocation ends, or has ended.
+    pub(super) fn attach(&mut self, mut slot: Box<Slot>, watcher: Reply<Finished>) {
+        if slot.invocation.state.is_over() {
+            let response = slot.response(&self.world, self.shard);
+            let finished: Result<Finished> = response.map(|response| slot.finished(response));
+            self.follow(slot.ticket, vec![After::reply(watcher, finished)]);
+        } else {
+            self.watching += 1;
+            slot.watchers.push(watcher);
+        }
+        self.put_back(slot);
+    }
+}
+
+fn refuse(reply: Reply<Accepted>, watcher: Option<Reply<Finished>>, error: Error) {
+    if let Some(watcher) = watcher {
+        watcher(Err(error.clone()));
+    }
+    reply(Err(error));
+}
+
+/// A new invocation, and the rows that say what it was given.
+fn new_slot(
+    acceptance: Acceptance,
+    function: &FunctionSettings,
+    now_ms: i64,
+    batch: &mut Batch,
+) -> Box<Slot> {
+    let Acceptance { id, function: name, payload, source, key, manner, session } = acceptance;
+    let waited_for = manner == Manner::Synchronous;
+    let terms = if waited_for { once(&function.terms) } else { function.terms.clone() };
+    let age_ms = function.event_age_max_ms.filter(|_| !waited_for);
+    let session = session.or_else(|| (!terms.next.is_empty()).then_some((id, 0)));
+    if session == Some((id, 0)) {
+        let row = Session::begun(id, &name, now_ms).encoded();
+        batch.put(Space::Invocations, layout::part(id, Part::Session), row);
+    }
+    let invocation = Invocation {
+        id,
+        function: name,
+        version: function.version.clone(),
+        source,
+        key,
+        accepted_ms: now_ms,
+        expires_ms: age_ms.map(|age_ms| later(now_ms, age_ms)),
+        terms,
+        state: State::Accepted,
+        attempts: Attempts::default(),
+        retries: Vec::new(),
+        interruptions: 0,
+        throttled: 0,
+        throttled_in_a_row: 0,
+        ended_ms: None,
+        undelivered: Vec::new(),
+        dead: false,
+        session: session.map(|(id, _)| id),
+        step: session.map_or(0, |(_, step)| step),
+        redriven_from: None,
+        redriven_as: None,
+        wake_ms: None,
+    };
+    given(invocation, payload.into(), batch)
+}
+
+/// A new invocation in memory; writes its event, and its place among all.
+pub(super) fn given(invocation: Invocation, payload: Arc<[u8]>, batch: &mut Batch) -> Box<Slot> {
+    let Invocation { id, accepted_ms, .. } = invocation;
+    batch.put(Space::Invocations, layout::part(id, Part::Payload), payload.to_vec());
+    batch.put(Space::InvocationOrders, layout::at(Order::Accepted, accepted_ms, id), Vec::new());
+    let mut slot = Box::new(Slot::new(invocation));
+    slot.payload = Some(payload);
+    slot
+}
+
+/// The terms of a call that somebody waits for: one attempt, and nobody else is told.
+fn once(terms: &Terms) -> Terms {
+    Terms {
+        policy: Policy::default(),
+        on_success: Vec::new(),
+        on_failure: Vec::new(),
+        next: Vec::new(),
+        dead_letters: false,
+        ..terms.clone()
+    }
+}
+
+pub(super) fn later(now_ms: i64, by_ms: u64) -> i64 {
+    now_ms.saturating_add(i64::try_from(by_ms).unwrap_or(i64::MAX))
+}
+
+/// The invocation that a dead letter becomes: the same event with a fresh budget.
+pub(super) fn again(letter: &Invocation, into: InvocationId, now_ms: i64) -> Invocation {
+    let source = crate::Source::new(crate::SourceKind::Redrive, letter.id.to_string());
+    let age_ms = letter.expires_ms.map(|expires_ms| expires_ms.saturating_sub(letter.accepted_ms));
+    Invocation {
+        id: into,
+        function: letter.function.clone(),
+        version: letter.version.clone(),
+        source,
+        key: None,
+        accepted_ms: now_ms,
+        expires_ms: age_ms.map(|age_ms| now_ms.saturating_add(age_ms)),
+        terms: letter.terms.clone(),
+        state: State::Accepted,
+        attempts: Attempts::default(),
+        retries: Vec::new(),
+        interruptions: 0,
+        throttled: 0,
+        throttled_in_a_row: 0,
+        ended_ms: None,
+        undelivered: Vec::new(),
+        dead: false,
+        session: None,
+        step: 0,
+        redriven_from: Some(letter.id),
+        redriven_as: None,
+        wake_ms: None,
+    }
+}

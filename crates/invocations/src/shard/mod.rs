@@ -1,0 +1,183 @@
+//! A shard: invocations with one owner, which takes messages one at a time.
+//!
+//! As the runtime's shards do, it never waits for a commit: it decides on what is in memory, hands the rows
+//! over and goes on; what follows (an attempt, an answer, a delivery) leaves when they are durable. If a
+//! commit fails, everything is given up and the next start reads what the store has.
+//!
+//! Invocations that run are in memory, with those whose last commit is on its way. All others are rows: so
+//! one that is read from the store and says that it is running was interrupted.
+//!
+//! Nothing here knows of threads or clocks: time comes with each call.
+
+mod accept;
+mod outbox;
+mod redrive;
+mod requests;
+mod session;
+mod slot;
+mod start;
+mod step;
+mod sweep;
+mod tick;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use everstep_store::Space;
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::error::{Error, Result};
+use crate::id::InvocationId;
+use crate::invocation::Invocation;
+use crate::layout::{self, Part};
+use crate::message::Message;
+use crate::session::Session;
+use crate::world::World;
+use outbox::Outbox;
+use slot::Slot;
+
+pub(crate) struct Shard {
+    shard: everstep_store::Shard,
+    world: Arc<World>,
+    slots: HashMap<InvocationId, Box<Slot>>,
+    /// Sessions that were changed, each with the commit to wait for.
+    sessions: HashMap<InvocationId, (Session, u64)>,
+    /// When invocations must be looked at, earliest first, as far as that is near.
+    timers: BTreeSet<(i64, InvocationId)>,
+    /// The first moment whose timers are in the store alone.
+    far_from_ms: i64,
+    outbox: Outbox,
+    /// How many wait for an end.
+    watching: usize,
+    /// What leaves memory when its last commit is acknowledged.
+    leaving: VecDeque<(u64, InvocationId)>,
+    /// The last commit handed over, and the last acknowledged.
+    ticket: u64,
+    acknowledged: Arc<AtomicU64>,
+    next_sweep_ms: i64,
+    /// Who this engine is to the store.
+    owner: Vec<u8>,
+    chance: Pcg64Mcg,
+}
+
+impl Shard {
+    /// Takes a shard over, and reads what is due soon. What was running is found to have been interrupted
+    /// as it is looked at.
+    pub(crate) fn open(
+        shard: everstep_store::Shard,
+        world: Arc<World>,
+        seed: u64,
+        now_ms: i64,
+    ) -> Result<Self> {
+        let mut opened = Self {
+            shard,
+            slots: HashMap::new(),
+            sessions: HashMap::new(),
+            timers: BTreeSet::new(),
+            far_from_ms: i64::MIN,
+            outbox: Outbox::default(),
+            watching: 0,
+            leaving: VecDeque::new(),
+            ticket: 0,
+            acknowledged: Arc::default(),
+            next_sweep_ms: now_ms.saturating_add(world.settings.sweep_every_ms),
+            owner: Vec::new(),
+            chance: Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48)),
+            world,
+        };
+        opened.owner = opened.draw().map(u64::to_be_bytes).concat();
+        opened.own();
+        opened.read_near(now_ms)?;
+        Ok(opened)
+    }
+
+    /// Takes a message. Everything it leads to is handed over when this returns.
+    pub(crate) fn handle(&mut self, message: Message, now_ms: i64) {
+        if let Some(error) = self.world.failure() {
+            return message.refuse(error.clone());
+        }
+        match message {
+            Message::Accept { acceptance, reply, watcher } => {
+                self.accept(*acceptance, reply, watcher, now_ms);
+            }
+            Message::Ready { id, permit } => self.has_slot(id, permit, now_ms),
+            Message::Ended { id, attempt, outcome, receipt } => {
+                self.ended(id, attempt, outcome, receipt, now_ms);
+            }
+            Message::Cancel { id, reply } => self.cancel(id, reply, now_ms),
+            Message::Watch { id, reply } => self.watch(id, reply, now_ms),
+            Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
+            Message::Purge { id, reply } => self.purge(id, reply, now_ms),
+            Message::Deliver { id, index } => self.deliver_once(id, index, now_ms),
+            Message::Delivered { id, index, outcome } => {
+                self.delivered(id, index, outcome, now_ms);
+            }
+            Message::Step { session, end, reply } => self.step_ended(session, *end, reply, now_ms),
+        }
+    }
+
+    /// Nothing goes on: tells all who wait.
+    pub(crate) fn give_up(&mut self, error: &Error) {
+        for slot in self.slots.values_mut() {
+            for watcher in std::mem::take(&mut slot.watchers) {
+                watcher(Err(error.clone()));
+            }
+        }
+        self.watching = 0;
+    }
+
+    /// Takes an invocation out of memory, or reads it from the store.
+    fn take(&mut self, id: InvocationId, now_ms: i64) -> Result<Option<Box<Slot>>> {
+        match self.slots.get(&id) {
+            Some(slot) if slot.gone => return Ok(None),
+            Some(_) => return Ok(self.slots.remove(&id)),
+            None => {}
+        }
+        let key = layout::part(id, Part::Record);
+        let Some(row) = self.world.store.get(self.shard, Space::Invocations, &key)? else {
+            return Ok(None);
+        };
+        let mut slot = Box::new(Slot::new(Invocation::decode(&row)?));
+        if slot.is_running() {
+            self.interrupt(&mut slot, now_ms);
+        }
+        Ok(Some(slot))
+    }
+
+    /// As [`Shard::take`], for what the engine does by itself: nobody waits for the error.
+    fn take_or_strand(&mut self, id: InvocationId, now_ms: i64) -> Option<Box<Slot>> {
+        self.take(id, now_ms).unwrap_or_else(|error| {
+            self.world.observer.stranded(id, &error);
+            None
+        })
+    }
+
+    /// Puts an invocation into memory, until nothing needs it there.
+    fn put_back(&mut self, slot: Box<Slot>) {
+        if !slot.is_running() {
+            self.leaving.push_back((slot.ticket, slot.invocation.id));
+        }
+        self.slots.insert(slot.invocation.id, slot);
+    }
+
+    fn draw(&mut self) -> [u64; 2] {
+        [self.chance.next_u64(), self.chance.next_u64()]
+    }
+
+    /// A number from 0 up to 1.
+    fn unit(&mut self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are all that it has")]
+        let numerator = (self.chance.next_u64() >> 11) as f64;
+        numerator / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+impl Shard {
+    /// How many invocations are in memory.
+    pub(crate) fn resident(&self) -> usize {
+        self.slots.len()
+    }
+}

@@ -1,0 +1,100 @@
+//! What becomes of results and of what users ask for.
+
+use everstep_retry::Class;
+use everstep_store::Batch;
+
+use super::Shard;
+use super::step::respond;
+use crate::after::After;
+use crate::error::Error;
+use crate::function::{Failure, Outcome, Receipt};
+use crate::id::{AttemptId, InvocationId};
+use crate::invocation::{Input, decide};
+use crate::message::{Finished, Reply};
+
+impl Shard {
+    /// The first result of an attempt counts; whoever brought it is told when it is durable.
+    pub(super) fn ended(
+        &mut self,
+        id: InvocationId,
+        attempt: AttemptId,
+        outcome: Outcome,
+        receipt: Receipt,
+        now_ms: i64,
+    ) {
+        let outcome = bounded(outcome, self.world.settings.payload_bytes_max);
+        let mut slot = match self.take(id, now_ms) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return receipt(Err(Error::StaleResult)),
+            Err(error) => return receipt(Err(error)),
+        };
+        let unit = self.unit();
+        let input = Input::End { attempt, outcome: &outcome };
+        match decide(&slot.invocation, &input, now_ms, unit) {
+            Ok(events) => {
+                let before = slot.change(&events);
+                let mut batch = Batch::new(self.shard);
+                respond(&mut slot, &outcome, &mut batch);
+                let after = vec![After::Answer(receipt)];
+                self.write(&mut slot, &before, batch, after, now_ms);
+            }
+            Err(_) => {
+                self.world.observer.stale_result(id, attempt);
+                self.follow(slot.ticket, vec![After::reply(receipt, Err(Error::StaleResult))]);
+            }
+        }
+        self.put_back(slot);
+    }
+
+    pub(super) fn cancel(&mut self, id: InvocationId, reply: Reply<()>, now_ms: i64) {
+        let mut slot = match self.take(id, now_ms).and_then(|slot| slot.ok_or(Error::NotFound)) {
+            Ok(slot) => slot,
+            Err(error) => return reply(Err(error)),
+        };
+        let running = slot.invocation.attempts.running().map(|attempt| attempt.id);
+        match decide(&slot.invocation, &Input::Cancel, now_ms, 0.0) {
+            Ok(events) => {
+                let before = slot.change(&events);
+                let mut after = vec![After::reply(reply, Ok(()))];
+                after.extend(running.map(After::Kill));
+                self.write(&mut slot, &before, Batch::new(self.shard), after, now_ms);
+            }
+            Err(_) => {
+                self.follow(slot.ticket, vec![After::reply(reply, Err(Error::WrongState))]);
+            }
+        }
+        self.put_back(slot);
+    }
+
+    pub(super) fn watch(&mut self, id: InvocationId, reply: Reply<Finished>, now_ms: i64) {
+        if self.watching >= self.world.settings.queue_max {
+            return reply(Err(Error::Busy));
+        }
+        match self.take(id, now_ms).and_then(|slot| slot.ok_or(Error::NotFound)) {
+            Ok(slot) => self.attach(slot, reply),
+            Err(error) => reply(Err(error)),
+        }
+    }
+}
+
+/// What a store can take: an answer that is too large is a failure.
+fn bounded(outcome: Outcome, bytes_max: usize) -> Outcome {
+    match outcome {
+        Outcome::Succeeded { output, worker_pid } if output.len() > bytes_max => {
+            let message =
+                format!("the response has {} bytes, and may have {bytes_max}", output.len());
+            let failure = Failure {
+                error_type: "Function.ResponseSizeTooLarge".to_owned(),
+                class: Class::DataLimitExceeded,
+                message,
+                stack: Vec::new(),
+            };
+            Outcome::Failed { failure, payload: None, worker_pid }
+        }
+        Outcome::Failed { failure, payload, worker_pid } => {
+            let payload = payload.filter(|payload| payload.len() <= bytes_max);
+            Outcome::Failed { failure: failure.clipped(), payload, worker_pid }
+        }
+        other => other,
+    }
+}

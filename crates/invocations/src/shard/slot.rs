@@ -1,0 +1,76 @@
+//! An invocation in memory.
+
+use std::sync::Arc;
+
+use everstep_store::{Shard, Space};
+
+use crate::error::{Error, Result};
+use crate::invocation::{Event, Invocation, State};
+use crate::layout::{self, Part};
+use crate::message::{Finished, Reply};
+use crate::world::World;
+
+pub(super) struct Slot {
+    pub(super) invocation: Invocation,
+    /// The event and the answer, if they are in memory; otherwise the store has them.
+    pub(super) payload: Option<Arc<[u8]>>,
+    pub(super) response: Option<Arc<[u8]>>,
+    pub(super) watchers: Vec<Reply<Finished>>,
+    /// The last commit that concerns it.
+    pub(super) ticket: u64,
+    /// Removed, though the store may still show it.
+    pub(super) gone: bool,
+}
+
+/// What an invocation was before it was changed.
+pub(super) struct Before {
+    pub(super) over: bool,
+    pub(super) dead: bool,
+    pub(super) undelivered: Vec<u32>,
+}
+
+impl Slot {
+    pub(super) fn new(invocation: Invocation) -> Self {
+        let (payload, response, watchers) = (None, None, Vec::new());
+        Self { invocation, payload, response, watchers, ticket: 0, gone: false }
+    }
+
+    pub(super) fn change(&mut self, events: &[Event]) -> Before {
+        let Invocation { state, dead, undelivered, .. } = &self.invocation;
+        let before =
+            Before { over: state.is_over(), dead: *dead, undelivered: undelivered.clone() };
+        for event in events {
+            self.invocation.apply(event);
+        }
+        before
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.invocation.state == State::Running
+    }
+
+    pub(super) fn payload(&mut self, world: &World, shard: Shard) -> Result<Arc<[u8]>> {
+        if let Some(payload) = &self.payload {
+            return Ok(payload.clone());
+        }
+        let key = layout::part(self.invocation.id, Part::Payload);
+        let row = world.store.get(shard, Space::Invocations, &key)?;
+        let row = row.ok_or_else(|| Error::damaged("an invocation has lost its event"))?;
+        let payload: Arc<[u8]> = row.into();
+        self.payload = Some(payload.clone());
+        Ok(payload)
+    }
+
+    pub(super) fn response(&self, world: &World, shard: Shard) -> Result<Option<Arc<[u8]>>> {
+        if self.response.is_some() || self.invocation.attempts.started() == 0 {
+            return Ok(self.response.clone());
+        }
+        let key = layout::part(self.invocation.id, Part::Response);
+        Ok(world.store.get(shard, Space::Invocations, &key)?.map(Into::into))
+    }
+
+    pub(super) fn finished(&self, response: Option<Arc<[u8]>>) -> Finished {
+        let Invocation { id, state, .. } = self.invocation;
+        Finished { id, state, response: response.map(|response| response.to_vec()) }
+    }
+}

@@ -1,0 +1,181 @@
+//! How what happened becomes rows, and what follows when they are durable.
+
+use std::sync::atomic::Ordering;
+
+use everstep_store::{Batch, Expectation, Space};
+
+use super::Shard;
+use super::slot::{Before, Slot};
+use crate::after::After;
+use crate::function::Outcome;
+use crate::invocation::{Input, Invocation, State, decide};
+use crate::layout::{self, Order, Part};
+use crate::message::Message;
+
+impl Shard {
+    /// The engine that ran it is gone.
+    pub(super) fn interrupt(&mut self, slot: &mut Slot, now_ms: i64) {
+        let unit = self.unit();
+        if let Ok(events) = decide(&slot.invocation, &Input::Interrupt, now_ms, unit) {
+            let before = slot.change(&events);
+            let mut batch = Batch::new(self.shard);
+            respond(slot, &Outcome::interrupted(), &mut batch);
+            self.write(slot, &before, batch, Vec::new(), now_ms);
+        }
+    }
+
+    /// Writes what has changed of an invocation, and what else the batch has; `after` follows, and what
+    /// the change itself leads to.
+    pub(super) fn write(
+        &mut self,
+        slot: &mut Slot,
+        before: &Before,
+        mut batch: Batch,
+        mut after: Vec<After>,
+        now_ms: i64,
+    ) {
+        self.rows(slot, before, &mut batch, now_ms);
+        self.watching -= conclude(slot, before, &mut after);
+        slot.ticket = self.commit(batch, after);
+    }
+
+    pub(super) fn rows(
+        &mut self,
+        slot: &mut Slot,
+        before: &Before,
+        batch: &mut Batch,
+        now_ms: i64,
+    ) {
+        let id = slot.invocation.id;
+        self.arm(&mut slot.invocation, batch);
+        let Invocation { undelivered, dead, ended_ms, .. } = &slot.invocation;
+        for index in undelivered.iter().filter(|index| !before.undelivered.contains(index)) {
+            batch.put(Space::InvocationOrders, layout::outbox(id, *index), Vec::new());
+        }
+        for index in before.undelivered.iter().filter(|index| !undelivered.contains(index)) {
+            batch.remove(Space::InvocationOrders, layout::outbox(id, *index));
+        }
+        let ended_ms = ended_ms.unwrap_or(now_ms);
+        let mut put = |order, at_ms| {
+            batch.put(Space::InvocationOrders, layout::at(order, at_ms, id), Vec::new());
+        };
+        match (before, *dead) {
+            (Before { dead: false, .. }, true) => put(Order::Dead, ended_ms),
+            (Before { over: false, .. }, false) if slot.invocation.state.is_over() => {
+                put(Order::Closed, ended_ms);
+            }
+            (Before { dead: true, .. }, false) => {
+                put(Order::Closed, now_ms);
+                batch.remove(Space::InvocationOrders, layout::at(Order::Dead, ended_ms, id));
+            }
+            _ => {}
+        }
+        let record = slot.invocation.encoded();
+        batch.put(Space::Invocations, layout::part(id, Part::Record), record);
+    }
+
+    /// Sees to it that an invocation is looked at in time, in this life and in the next.
+    fn arm(&mut self, invocation: &mut Invocation, batch: &mut Batch) {
+        let Invocation { id, state, wake_ms: known, .. } = *invocation;
+        let wanted = match state {
+            State::Waiting { due_ms } => Some(due_ms),
+            State::Accepted | State::Running => known.or(Some(invocation.accepted_ms)),
+            _ => None,
+        };
+        if wanted != known {
+            let mut change = |at_ms, value| {
+                let key = layout::at(Order::Due, at_ms, id);
+                let space = Space::InvocationOrders;
+                batch.writes.push(everstep_store::Write { space, key, value });
+            };
+            known.map(|at_ms| change(at_ms, None));
+            wanted.map(|at_ms| change(at_ms, Some(Vec::new())));
+        }
+        invocation.wake_ms = wanted;
+        if let State::Waiting { due_ms } = state
+            && due_ms < self.far_from_ms
+        {
+            self.timers.insert((due_ms, id));
+        }
+    }
+
+    /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
+    pub(super) fn commit(&mut self, mut batch: Batch, after: Vec<After>) -> u64 {
+        self.ticket += 1;
+        if !batch.writes.is_empty() {
+            batch.expectations.push(self.ownership());
+        }
+        let (ticket, acknowledged, world) =
+            (self.ticket, self.acknowledged.clone(), self.world.clone());
+        let done = move |outcome: everstep_store::Result<()>| match outcome {
+            Ok(()) => {
+                acknowledged.store(ticket, Ordering::Release);
+                after.into_iter().for_each(|action| action.run(&world));
+            }
+            Err(error) => {
+                let error = world.fail(error.into());
+                after.into_iter().for_each(|action| action.refuse(&error));
+            }
+        };
+        self.world.store.commit(batch, Box::new(done));
+        ticket
+    }
+
+    /// The shard is still ours. If another engine has taken it over, nothing of this one counts any more.
+    fn ownership(&self) -> Expectation {
+        let (space, key) = (Space::Catalog, layout::OWNER.to_vec());
+        Expectation { space, key, value: Some(self.owner.clone()) }
+    }
+
+    /// Takes the shard over from whoever had it.
+    pub(super) fn own(&mut self) {
+        let mut batch = Batch::new(self.shard);
+        batch.put(Space::Catalog, layout::OWNER.to_vec(), self.owner.clone());
+        let world = self.world.clone();
+        let done = move |outcome: everstep_store::Result<()>| {
+            if let Err(error) = outcome {
+                world.fail(error.into());
+            }
+        };
+        self.world.store.commit(batch, Box::new(done));
+    }
+
+    /// What depends on commits that have been made already, the last of them `ticket`.
+    pub(super) fn follow(&mut self, ticket: u64, after: Vec<After>) {
+        if self.is_acknowledged(ticket) {
+            after.into_iter().for_each(|action| action.run(&self.world));
+        } else {
+            // An empty batch is done when all before it are.
+            self.commit(Batch::new(self.shard), after);
+        }
+    }
+
+    pub(super) fn is_acknowledged(&self, ticket: u64) -> bool {
+        ticket <= self.acknowledged.load(Ordering::Acquire)
+    }
+}
+
+/// Keeps what an attempt has said.
+pub(super) fn respond(slot: &mut Slot, outcome: &Outcome, batch: &mut Batch) {
+    if let Some(response) = outcome.response() {
+        let key = layout::part(slot.invocation.id, Part::Response);
+        slot.response = Some(response.clone().into());
+        batch.put(Space::Invocations, key, response);
+    }
+}
+
+/// What follows from an end: deliveries, and answers to those who waited for it; how many they were.
+fn conclude(slot: &mut Slot, before: &Before, after: &mut Vec<After>) -> usize {
+    if before.over || !slot.invocation.state.is_over() {
+        return 0;
+    }
+    let id = slot.invocation.id;
+    let deliver = |index: &u32| After::Post(Message::Deliver { id, index: *index });
+    after.extend(slot.invocation.undelivered.iter().map(deliver));
+    let watchers = std::mem::take(&mut slot.watchers);
+    let count = watchers.len();
+    for watcher in watchers {
+        after.push(After::reply(watcher, Ok(slot.finished(slot.response.clone()))));
+    }
+    count
+}

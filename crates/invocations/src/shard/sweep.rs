@@ -1,0 +1,70 @@
+//! What has been over for long enough is removed, a few at a time.
+
+use everstep_store::{Batch, Scan, Space};
+
+use super::Shard;
+use crate::error::Result;
+use crate::id::InvocationId;
+use crate::layout::{self, Order, Part};
+
+const REMOVED_AT_A_TIME: usize = 64;
+/// Until what was removed is gone from the store, so that it is not found again.
+const PAUSE_MS: i64 = 100;
+
+impl Shard {
+    pub(super) fn sweep_if_due(&mut self, now_ms: i64) -> Result<()> {
+        if now_ms < self.next_sweep_ms {
+            return Ok(());
+        }
+        let settings = &self.world.settings;
+        let old_ms = now_ms.saturating_sub(settings.retention_ms);
+        let dead = settings.dead_letter_retention_ms.map(|kept_ms| now_ms.saturating_sub(kept_ms));
+        let every_ms = settings.sweep_every_ms;
+        let mut full = self.sweep(Order::Closed, old_ms, now_ms)?;
+        if let Some(dead_ms) = dead {
+            full |= self.sweep(Order::Dead, dead_ms, now_ms)?;
+        }
+        full |= self.sweep(Order::Sessions, old_ms, now_ms)?;
+        self.next_sweep_ms = now_ms.saturating_add(if full { PAUSE_MS } else { every_ms });
+        Ok(())
+    }
+
+    /// Removes from an order what was there before a moment; whether there may be more of it.
+    fn sweep(&mut self, order: Order, before_ms: i64, now_ms: i64) -> Result<bool> {
+        let (from, to) = (layout::from(order, i64::MIN), layout::from(order, before_ms));
+        let scan = Scan::between(&from, &to, REMOVED_AT_A_TIME);
+        let rows = self.world.store.scan(self.shard, Space::InvocationOrders, scan)?;
+        let full = rows.len() == REMOVED_AT_A_TIME;
+        for (key, _) in rows {
+            match layout::parse_at(&key) {
+                Some((_, id)) if order == Order::Sessions => self.remove_session(id, key),
+                Some((_, id)) => self.remove_invocation(order, id, key, now_ms),
+                None => {}
+            }
+        }
+        Ok(full)
+    }
+
+    fn remove_invocation(&mut self, order: Order, id: InvocationId, key: Vec<u8>, now_ms: i64) {
+        let Some(slot) = self.take_or_strand(id, now_ms) else { return };
+        if slot.invocation.is_routed() && slot.invocation.dead == (order == Order::Dead) {
+            return self.remove(slot, key, Vec::new());
+        }
+        if order == Order::Closed {
+            // Somebody has yet to be told of it: looked at again when it has become old once more.
+            let mut batch = Batch::new(self.shard);
+            batch.remove(Space::InvocationOrders, key);
+            let key = layout::at(Order::Closed, now_ms, id);
+            batch.put(Space::InvocationOrders, key, Vec::new());
+            self.commit(batch, Vec::new());
+        }
+        self.put_back(slot);
+    }
+
+    fn remove_session(&mut self, id: InvocationId, key: Vec<u8>) {
+        let mut batch = Batch::new(self.shard);
+        batch.remove(Space::Invocations, layout::part(id, Part::Session));
+        batch.remove(Space::InvocationOrders, key);
+        self.commit(batch, Vec::new());
+    }
+}

@@ -1,0 +1,63 @@
+//! What all shards share.
+
+use std::sync::{Arc, OnceLock};
+
+use everstep_store::Store;
+
+use crate::clock::Clock;
+use crate::concurrency::Concurrency;
+use crate::destination::Destinations;
+use crate::error::Error;
+use crate::function::Functions;
+use crate::message::Postbox;
+use crate::observer::Observer;
+use crate::settings::Settings;
+
+/// What [`crate::Invocations`] are made of.
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub functions: Arc<dyn Functions>,
+    pub destinations: Arc<dyn Destinations>,
+    pub observer: Arc<dyn Observer>,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Settings,
+}
+
+pub(crate) struct World {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) functions: Arc<dyn Functions>,
+    pub(crate) destinations: Arc<dyn Destinations>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) concurrency: Arc<Concurrency>,
+    pub(crate) settings: Settings,
+    failure: OnceLock<Error>,
+}
+
+impl World {
+    pub(crate) fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
+        let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
+        let concurrency = Concurrency::new(postbox.clone());
+        let failure = OnceLock::new();
+        Self { store, functions, destinations, observer, postbox, concurrency, settings, failure }
+    }
+
+    /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was
+    /// decided in memory may not be what is stored, so all of it is given up.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        self.failure.get()
+    }
+
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        let mut first = false;
+        let failure = self.failure.get_or_init(|| {
+            first = true;
+            error
+        });
+        if first {
+            self.concurrency.close();
+            self.observer.failed(failure);
+        }
+        failure.clone()
+    }
+}
