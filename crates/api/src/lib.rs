@@ -10,6 +10,7 @@ mod arn;
 mod callback;
 mod catalog;
 pub mod definition;
+pub mod extension;
 mod map_run;
 mod nested;
 mod operations;

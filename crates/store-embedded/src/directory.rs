@@ -58,9 +58,7 @@ impl Directory {
         format(&path)?;
         let lock = Lock::take(&path)?;
         match format(&path)? {
-            Format::Made { shards, spaces } => {
-                Self::open_made(path, shards, spaces, options, lock)
-            }
+            Format::Made { shards, spaces } => Self::open_made(path, shards, spaces, options, lock),
             Format::Empty | Format::Making => Self::make(path, options, lock),
         }
     }

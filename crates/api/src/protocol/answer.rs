@@ -30,6 +30,11 @@ impl Answer {
         Self::written(error.status(), &error.body(), request_id)
     }
 
+    /// What an operation of our own answers.
+    pub(crate) fn own(status: u16, body: &Value, request_id: &str) -> Self {
+        Self::written(status, body, request_id)
+    }
+
     fn written(status: u16, body: &Value, request_id: &str) -> Self {
         let headers = vec![
             ("x-amzn-RequestId", request_id.to_owned()),

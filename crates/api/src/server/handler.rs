@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use everstep_signature::{Keys, Policy, SKEW_MS};
+use serde_json::{Value, json};
 
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Listening};
+use super::{Bounds, Listening, lambda};
+use crate::extension::{Extension, Refusal};
 use crate::protocol::{self, Answer, Common, Error};
 use crate::service::Service;
 
@@ -22,14 +24,17 @@ struct Desk {
     bounds: Bounds,
     room: Room,
     encrypted: bool,
+    extension: Option<Arc<dyn Extension>>,
 }
 
 pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
-    let Listening { keys, tls, bounds } = listening.clone();
+    let Listening { keys, tls, bounds, extension } = listening.clone();
     let room = Room::new(bounds.bodies_bytes);
-    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted: tls.is_some() });
+    let encrypted = tls.is_some();
+    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted, extension });
     Router::new()
         .route("/", post(call))
+        .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .route("/health", get(health))
         .route("/ready", get(health))
         .fallback(async |uri: Uri| elsewhere(StatusCode::NOT_FOUND, &uri))
@@ -38,6 +43,9 @@ pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
         })
         .with_state(desk)
 }
+
+/// Lambda's six megabytes.
+const LAMBDA_BYTES_MAX: usize = 6 << 20;
 
 /// Alive and able to write. Until the engine has read what it must, nobody listens.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
@@ -65,24 +73,78 @@ async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response
     )
 }
 
+/// Lambda's `Invoke`.
+async fn invoke(
+    State(desk): State<Arc<Desk>>,
+    Path(name): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let request_id = uuid::Uuid::new_v4().to_string();
+    let Some(extension) = &desk.extension else {
+        let message = "this server has no functions: give it an everstep.yaml with --functions";
+        let refusal = Refusal::new(404, "ResourceNotFoundException", message);
+        return lambda::refused(&refusal, &request_id);
+    };
+    let (head, body) = request.into_parts();
+    let payload = match desk.lambda_payload(&head, body).await {
+        Ok(payload) => payload,
+        Err(error) => return lambda::refused(&lambda::refusal(&error), &request_id),
+    };
+    match lambda::read(&name, &head.uri, &head.headers, payload) {
+        Ok(invoke) => lambda::written(invoke.manner, extension.invoke(invoke).await),
+        Err(refusal) => lambda::refused(&refusal, &request_id),
+    }
+}
+
+/// What the targets of its own operations begin with.
+const OWN: &str = "Everstep.";
+
 impl Desk {
+    async fn lambda_payload(&self, head: &Parts, body: Body) -> Result<Vec<u8>, Error> {
+        let body = self.body(body, LAMBDA_BYTES_MAX).await?;
+        self.admit(head, body.bytes(), "lambda")?;
+        Ok(body.bytes().to_vec())
+    }
+
+    /// An operation that is not Step Functions'.
+    async fn operate(
+        &self,
+        extension: &dyn Extension,
+        operation: &str,
+        body: Value,
+        request_id: &str,
+    ) -> Answer {
+        match extension.operate(operation, body).await {
+            Ok(output) => Answer::own(200, &output, request_id),
+            Err(refusal) => {
+                let body = json!({ "__type": refusal.name, "message": refusal.message });
+                Answer::own(refusal.status, &body, request_id)
+            }
+        }
+    }
+
     async fn answer(&self, request: Request<Body>, request_id: &str) -> Result<Answer, Error> {
         let (head, body) = request.into_parts();
-        let body = self.body(body).await?;
-        let operation = protocol::route(
-            text(&head.headers, "x-amz-target"),
-            text(&head.headers, "content-type"),
-        )?;
-        self.admit(&head, body.bytes())?;
+        let body = self.body(body, self.bounds.body_bytes).await?;
+        let target = text(&head.headers, "x-amz-target");
+        if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
+            && let Some(extension) = &self.extension
+        {
+            self.admit(&head, body.bytes(), "states")?;
+            let asked = protocol::read(body.bytes())?;
+            drop(body);
+            return Ok(self.operate(&**extension, operation, asked, request_id).await);
+        }
+        let operation = protocol::route(target, text(&head.headers, "content-type"))?;
+        self.admit(&head, body.bytes(), "states")?;
         let asked = protocol::read(body.bytes())?;
         drop(body);
         let output = self.service.call(operation, &asked).await?;
         Ok(Answer::success(operation, &output, request_id))
     }
 
-    async fn body(&self, body: Body) -> Result<Received<'_>, Error> {
+    async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Error> {
         let wrong = |message: String| Err(Error::common(Common::Serialization, message));
-        let bytes_max = self.bounds.body_bytes;
         let received = receive(body, bytes_max, &self.room);
         match tokio::time::timeout(self.bounds.patience, received).await {
             Ok(Ok(received)) => Ok(received),
@@ -96,7 +158,7 @@ impl Desk {
     }
 
     /// Lets through what is signed by a known key, or everything if there are no keys.
-    fn admit(&self, head: &Parts, body: &[u8]) -> Result<(), Error> {
+    fn admit(&self, head: &Parts, body: &[u8], service: &'static str) -> Result<(), Error> {
         if self.keys.is_empty() {
             return Ok(());
         }
@@ -110,12 +172,8 @@ impl Desk {
             headers: &headers,
             body,
         };
-        let policy = Policy {
-            region: None,
-            service: "states",
-            skew_ms: SKEW_MS,
-            unsigned_payload: self.encrypted,
-        };
+        let policy =
+            Policy { region: None, service, skew_ms: SKEW_MS, unsigned_payload: self.encrypted };
         everstep_signature::verify(&request, &self.keys, self.service.now_ms(), &policy)?;
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 mod body;
 mod handler;
+mod lambda;
 mod tls;
 
 use std::future::Future;
@@ -21,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use crate::extension::Extension;
 use crate::service::Service;
 
 pub use tls::{Tls, TlsError};
@@ -32,6 +34,8 @@ pub struct Listening {
     pub keys: Keys,
     pub tls: Option<Tls>,
     pub bounds: Bounds,
+    /// Answers what is not Step Functions.
+    pub extension: Option<Arc<dyn Extension>>,
 }
 
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! Every command, each in a file of its own.
 
 mod activities;
-mod executions;
 mod check;
+mod executions;
 mod explain;
 mod graph;
 mod machines;
