@@ -81,7 +81,7 @@ impl Shard {
             acknowledged: Arc::default(),
             next_sweep_ms: now_ms.saturating_add(world.settings.sweep_every_ms),
             owner: Vec::new(),
-            chance: Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0)),
+            chance: Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48)),
             world,
         };
         opened.owner = opened.draw().map(u64::to_be_bytes).concat();
@@ -107,7 +107,7 @@ impl Shard {
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
             Message::Purge { id, reply } => self.purge(id, reply, now_ms),
-            Message::Deliver { id, index } => self.deliver(id, index, now_ms),
+            Message::Deliver { id, index } => self.deliver_once(id, index, now_ms),
             Message::Delivered { id, index, outcome } => {
                 self.delivered(id, index, outcome, now_ms);
             }
@@ -158,5 +158,13 @@ impl Shard {
         #[expect(clippy::cast_precision_loss, reason = "53 bits are all that it has")]
         let numerator = (self.chance.next_u64() >> 11) as f64;
         numerator / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+impl Shard {
+    /// How many invocations are in memory.
+    pub(crate) fn resident(&self) -> usize {
+        self.slots.len()
     }
 }

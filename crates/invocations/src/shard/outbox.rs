@@ -60,8 +60,15 @@ impl Outbox {
 }
 
 impl Shard {
+    /// Makes a delivery, unless it was found in the store before its turn came.
+    pub(super) fn deliver_once(&mut self, id: InvocationId, index: u32, now_ms: i64) {
+        if !self.outbox.known.contains_key(&(id, index)) {
+            self.deliver(id, index, now_ms);
+        }
+    }
+
     /// Makes a delivery. The invocation's end is durable.
-    pub(super) fn deliver(&mut self, id: InvocationId, index: u32, now_ms: i64) {
+    fn deliver(&mut self, id: InvocationId, index: u32, now_ms: i64) {
         let key = (id, index);
         let full = self.outbox.known.len() >= self.world.settings.deliveries_max;
         if full && !self.outbox.known.contains_key(&key) {

@@ -10,7 +10,7 @@ use crate::context;
 use crate::error::Result;
 use crate::function::Attempt;
 use crate::id::{AttemptId, InvocationId};
-use crate::invocation::{Input, Refusal, decide};
+use crate::invocation::{Input, Invocation, Refusal, decide};
 
 impl Shard {
     /// Lets an invocation run that is due, if there is a slot. `batch` and `after` are what is to be
@@ -59,7 +59,8 @@ impl Shard {
         mut after: Vec<After>,
         now_ms: i64,
     ) {
-        let attempt = AttemptId::drawn(self.draw());
+        let Invocation { id, attempts, throttled, .. } = &slot.invocation;
+        let attempt = AttemptId::next(*id, attempts.started(), *throttled);
         let input = Input::Start { attempt };
         let events = decide(&slot.invocation, &input, now_ms, 0.0).unwrap_or_else(|refusal| {
             // It has run, or been cancelled, or put off, since it got in line.

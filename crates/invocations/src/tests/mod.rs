@@ -1,1 +1,12 @@
+//! The acceptance tests of functions that need no process: on a virtual clock, with scripted functions.
 
+mod chains;
+mod crash;
+mod destinations;
+mod disk;
+mod engine;
+mod house;
+mod keys;
+mod letters;
+mod records;
+mod retries;

@@ -1,0 +1,160 @@
+//! What destinations are told, and that they are told.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::house::{House, error, fails, fixed, locked, policy, settings, success};
+use crate::message::Manner;
+use crate::{Filter, FunctionSettings, Outcome, Reason, SourceKind, State, Target};
+use everstep_retry::Delay;
+
+fn routed(name: &str, policy: everstep_retry::Policy) -> FunctionSettings {
+    let mut settings = settings(name, policy);
+    settings.terms.on_success = vec![Target("queue:good".to_owned())];
+    settings.terms.on_failure = vec![Target("queue:bad".to_owned())];
+    settings
+}
+
+fn lambda() -> everstep_retry::Policy {
+    policy(Some(2), Delay::Listed { ms: vec![60_000, 120_000] })
+}
+
+/// The record of an invocation that ends so, as `testdata/invocations` has it.
+fn check(name: &str, settings: FunctionSettings, outcome: Option<Outcome>, target: &str) {
+    let mut house = House::new();
+    house.script.set("my-function", settings, Arc::new(move |_| outcome.clone()));
+    house
+        .accept("my-function", "{\"ORDER_IDS\": [\"9e07af03-ce31-4ff3-xmpl-36dce652cb4f\", 1.50]}");
+    house.pass(1000.0);
+    let deliveries = locked(&house.outside.deliveries);
+    assert_eq!(deliveries.iter().map(|it| it.target.0.as_str()).collect::<Vec<_>>(), [target]);
+    let found = String::from_utf8(deliveries[0].record.to_vec()).expect("text");
+    let value: serde_json::Value = serde_json::from_str(&found).expect("JSON");
+    assert!(value["everstep"]["attempts"].is_array(), "{name}");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/invocations");
+    let file = folder.join(format!("{name}.json"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &found).expect("written");
+    }
+    let expected = fs::read_to_string(&file).expect("an expectation");
+    assert_eq!(found, expected, "{name}");
+}
+
+#[test]
+fn records_are_those_of_aws() {
+    check("success", routed("my-function", lambda()), success("{\"total\": 3.0}"), "queue:good");
+    check("retries-exhausted", routed("my-function", lambda()), error("OutOfStockError"), "queue:bad");
+    let mut aged = routed("my-function", lambda());
+    aged.event_age_max_ms = Some(60_000);
+    check("event-age-exceeded", aged, error("E"), "queue:bad");
+    let mut forbidden = routed("my-function", lambda());
+    forbidden.concurrency = 0;
+    check("zero-reserved-concurrency", forbidden, None, "queue:bad");
+}
+
+#[test]
+fn without_concurrency_nothing_runs() {
+    let mut house = House::new();
+    let mut forbidden = routed("my-function", lambda());
+    forbidden.concurrency = 0;
+    house.script.set("f", forbidden, fails(0));
+    let id = house.accept("f", "{}");
+    house.settle();
+    assert_eq!(house.starts("f").len(), 0);
+    assert_eq!(locked(&house.outside.deliveries).len(), 1);
+    let reason = Reason::ZeroReservedConcurrency;
+    assert_eq!(house.invocation(id).state, State::Exhausted { reason });
+    assert!(house.invocation(id).is_routed() && house.invocation(id).dead);
+}
+
+#[test]
+fn a_destination_that_was_down_is_told_later_and_once() {
+    let mut house = House::new();
+    house.script.set("f", routed("f", fixed(0, 0)), fails(9));
+    *locked(&house.outside.down) = true;
+    let id = house.accept("f", "{}");
+    house.pass(600.0);
+    assert!(!house.invocation(id).is_routed());
+    let tries = locked(&house.outside.deliveries).len();
+    assert!((8..20).contains(&tries), "{tries} tries in ten minutes: it backs off");
+    *locked(&house.outside.down) = false;
+    house.pass(600.0);
+    assert!(house.invocation(id).is_routed());
+    let deliveries = locked(&house.outside.deliveries);
+    assert!(deliveries.iter().all(|delivery| *delivery == deliveries[0]), "the same each time");
+    let count = deliveries.len();
+    drop(deliveries);
+    house.open();
+    house.pass(600.0);
+    assert_eq!(locked(&house.outside.deliveries).len(), count, "nothing after it was confirmed");
+}
+
+#[test]
+fn more_deliveries_than_there_is_room_for_wait_in_the_store() {
+    let mut house = House::new();
+    house.settings.deliveries_max = 4;
+    house.open();
+    house.script.set("f", routed("f", fixed(0, 0)), fails(0));
+    *locked(&house.outside.down) = true;
+    for _ in 0..50 {
+        house.accept("f", "{}");
+    }
+    house.settle();
+    assert!(locked(&house.outside.deliveries).len() <= 16, "four for each shard");
+    *locked(&house.outside.down) = false;
+    house.pass(600.0);
+    assert!(house.all(&Filter::default()).iter().all(|one| one.is_routed()));
+}
+
+#[test]
+fn destinations_that_are_functions_run_with_the_record() {
+    let mut house = House::new();
+    let mut first = settings("f", fixed(0, 0));
+    first.terms.on_failure = vec![Target("function:handler".to_owned())];
+    house.script.set("f", first, fails(9));
+    house.script.set("handler", settings("handler", fixed(0, 0)), fails(0));
+    let id = house.accept("f", "{\"a\":1}");
+    house.settle();
+    let handled = house.all(&Filter { function: Some("handler".to_owned()), ..Filter::default() });
+    assert_eq!(handled.len(), 1);
+    let source = &handled[0].source;
+    assert_eq!((source.kind, source.depth), (SourceKind::Destination, 1));
+    assert_eq!(source.message_id, Some(id.to_string()));
+    let event: serde_json::Value =
+        serde_json::from_slice(&house.show(handled[0].id).payload).expect("JSON");
+    assert_eq!(event["requestContext"]["condition"], "RetriesExhausted");
+    assert_eq!(event["requestPayload"], serde_json::json!({ "a": 1 }));
+}
+
+#[test]
+fn a_function_that_is_its_own_destination_is_parked() {
+    let mut house = House::new();
+    let mut looped = settings("f", fixed(0, 0));
+    looped.terms.on_failure = vec![Target("function:f".to_owned())];
+    house.script.set("f", looped, fails(9));
+    house.accept("f", "{}");
+    house.pass(10.0);
+    assert_eq!(house.starts("f").len(), 17, "the first, and sixteen that followed");
+    let all = house.all(&Filter::default());
+    let parked: Vec<_> = all.iter().filter(|one| one.state == State::Parked).collect();
+    assert_eq!((all.len(), parked.len()), (18, 1));
+    assert!(parked[0].dead && parked[0].is_routed());
+}
+
+#[test]
+fn what_cannot_be_an_event_is_a_dead_letter_at_once() {
+    let mut house = House::new();
+    house.script.set("f", routed("f", fixed(3, 0)), fails(0));
+    let mut acceptance = house.acceptance("f", "{not json");
+    acceptance.manner = Manner::Unparseable;
+    let id = acceptance.id;
+    drop(house.send(acceptance));
+    house.settle();
+    assert_eq!(house.stands(id), ("Exhausted", 0));
+    assert_eq!(house.show(id).payload, b"{not json", "byte for byte");
+    let record = locked(&house.outside.deliveries)[0].record.clone();
+    let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
+    assert_eq!(record["requestPayload"], "{not json");
+    assert_eq!(record["everstep"]["reason"], "Unparseable");
+}

@@ -1,0 +1,155 @@
+//! The way in, with its threads.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::house::{House, fails, fixed, holds, locked, settings};
+use crate::{Error, Filter, Invocations, Redrive, Request, Source, SourceKind};
+
+fn request(function: &str, payload: &str, key: Option<&str>) -> Request {
+    Request {
+        function: function.to_owned(),
+        payload: payload.as_bytes().to_vec(),
+        source: Source::new(SourceKind::Invoke, function),
+        key: key.map(str::to_owned),
+        unparseable: false,
+    }
+}
+
+/// Invocations on threads, and a worker that answers at once.
+struct Running {
+    house: House,
+    invocations: Arc<Invocations>,
+}
+
+impl Running {
+    fn new() -> Self {
+        let mut house = House::new();
+        house.shards.clear();
+        let invocations = Arc::new(Invocations::open(house.parts()).expect("it opens"));
+        Self { house, invocations }
+    }
+
+    /// Waits for an answer, and does the work of workers and destinations meanwhile.
+    fn answer<T>(&self, receiver: &mpsc::Receiver<T>) -> T {
+        loop {
+            self.house.script.answer_all();
+            self.house.outside.answer_one();
+            match receiver.recv_timeout(Duration::from_millis(1)) {
+                Ok(answer) => return answer,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => panic!("never answered"),
+            }
+        }
+    }
+
+    fn invoke(&self, request: Request) -> crate::Result<crate::Finished> {
+        let (sender, receiver) = mpsc::channel();
+        self.invocations.invoke(request, Box::new(move |answer| drop(sender.send(answer))));
+        self.answer(&receiver)
+    }
+
+    fn accept(&self, request: Request) -> crate::Result<crate::Accepted> {
+        let (sender, receiver) = mpsc::channel();
+        self.invocations.accept(request, Box::new(move |answer| drop(sender.send(answer))));
+        receiver.recv().expect("an answer")
+    }
+
+    fn wait(&self, id: crate::InvocationId) -> crate::Finished {
+        let (sender, receiver) = mpsc::channel();
+        self.invocations.wait(id, Box::new(move |answer| drop(sender.send(answer))));
+        self.answer(&receiver).expect("finished")
+    }
+}
+
+#[test]
+fn a_call_without_a_key_leaves_no_rows() {
+    let running = Running::new();
+    running.house.script.set("f", settings("f", fixed(3, 0)), fails(1));
+    let finished = running.invoke(request("f", "{}", None)).expect("finished");
+    assert_eq!(finished.state.name(), "Exhausted", "and never retried");
+    assert_eq!(running.house.all(&Filter::default()), []);
+    assert_eq!(
+        running.invoke(request("g", "{}", None)),
+        Err(Error::NoSuchFunction("g".to_owned()))
+    );
+    let refused = running.invoke(request("f", "{", None));
+    assert!(matches!(refused, Err(Error::NotJson(_))), "{refused:?}");
+}
+
+#[test]
+fn a_call_without_a_key_does_not_wait_for_a_slot() {
+    let running = Running::new();
+    let mut one = settings("f", fixed(3, 0));
+    one.concurrency = 1;
+    running.house.script.set("f", one, holds());
+    running.invocations.invoke(request("f", "{}", None), Box::new(|_| {}));
+    assert_eq!(running.invoke(request("f", "{}", None)), Err(Error::Throttled));
+}
+
+#[test]
+fn calls_with_the_same_key_are_answered_alike() {
+    let running = Running::new();
+    running.house.script.set("f", settings("f", fixed(3, 0)), fails(0));
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            let (invocations, sender) = (running.invocations.clone(), sender.clone());
+            scope.spawn(move || {
+                let reply = Box::new(move |answer| drop(sender.send(answer)));
+                invocations.invoke(request("f", "{}", Some("k")), reply);
+            });
+        }
+    });
+    let answers: Vec<_> = (0..100).map(|_| running.answer(&receiver)).collect();
+    assert!(answers.iter().all(|answer| answer.is_ok() && *answer == answers[0]));
+    assert_eq!(running.house.starts("f").len(), 1);
+}
+
+#[test]
+fn letters_are_sent_back_in_bulk() {
+    let running = Running::new();
+    running.house.script.set("f", settings("f", fixed(0, 0)), fails(9));
+    let ids: Vec<_> =
+        (0..250).map(|_| running.accept(request("f", "{}", None)).expect("accepted").id).collect();
+    ids.iter().for_each(|id| drop(running.wait(*id)));
+    running.house.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    let all = Filter::default();
+    let dry = Redrive { dry_run: true, ..Redrive::default() };
+    let found = running.invocations.redrive(&all, &dry).expect("listed");
+    assert_eq!(found.len(), 250);
+    let some = Redrive { limit: Some(30), ..Redrive::default() };
+    assert_eq!(running.invocations.redrive(&all, &some).expect("redriven").len(), 30);
+    let redriven = running.invocations.redrive(&all, &Redrive::default()).expect("redriven");
+    assert_eq!(redriven.len(), 220);
+    for (_, into) in redriven {
+        assert_eq!(running.wait(into.expect("an invocation")).state.name(), "Succeeded");
+    }
+    assert_eq!(running.invocations.purge(&all, false), Ok(Vec::new()));
+    let page = running.invocations.list(&all, None, 1000).expect("listed");
+    assert_eq!(page.invocations.len(), 500);
+}
+
+#[test]
+fn a_stop_waits_for_what_runs_and_leaves_what_waits() {
+    let running = Running::new();
+    running.house.script.set("f", settings("f", fixed(3, 3600)), fails(9));
+    running.house.script.set("g", settings("g", fixed(3, 0)), holds());
+    let waits = running.accept(request("f", "{}", None)).expect("accepted").id;
+    let runs = running.accept(request("g", "{}", None)).expect("accepted").id;
+    while locked(&running.house.script.running).len() < 2 {
+        thread::yield_now();
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| running.invocations.shut_down(Duration::from_secs(60)));
+        running.house.script.set("g", settings("g", fixed(3, 0)), fails(0));
+        while !locked(&running.house.script.running).is_empty() {
+            running.house.script.answer_all();
+        }
+    });
+    assert_eq!(running.house.stands(waits), ("Waiting", 1));
+    assert_eq!(running.house.stands(runs), ("Succeeded", 1));
+    assert_eq!(running.accept(request("f", "{}", None)), Err(Error::Stopped));
+}

@@ -1,0 +1,137 @@
+//! Dead letters: kept, sent back, thrown away.
+
+use super::house::{House, error, fails, fixed, settings};
+use crate::message::{Message, Resend};
+use crate::{Error, Filter, InvocationId, Reason, SourceKind};
+use std::sync::Arc;
+use std::sync::mpsc;
+
+fn redrive(house: &mut House, id: InvocationId, resend: Resend) -> crate::Result<InvocationId> {
+    let answer: mpsc::Receiver<_> =
+        house.ask(|reply| Message::Redrive { id, redrive: resend, reply });
+    answer.try_recv().expect("an answer")
+}
+
+/// A function that has failed for good, and then was repaired.
+fn failed() -> (House, InvocationId) {
+    let mut house = House::new();
+    house.script.set("f", settings("f", fixed(2, 1)), Arc::new(|_| error("RateLimitError")));
+    let id = house.accept("f", "{\"order\":7}");
+    house.pass(10.0);
+    (house, id)
+}
+
+#[test]
+fn a_letter_says_why_and_keeps_every_error() {
+    let (house, id) = failed();
+    let letters = house.all(&Filter { dead: true, ..Filter::default() });
+    assert_eq!(letters.iter().map(|letter| letter.id).collect::<Vec<_>>(), [id]);
+    assert_eq!(letters[0].state.reason(), Some(Reason::RetriesExhausted));
+    let errors: Vec<_> = letters[0]
+        .attempts
+        .kept()
+        .map(|attempt| attempt.failure.clone().expect("a failure"))
+        .collect();
+    assert_eq!(errors.len(), 3);
+    assert!(errors.iter().all(|failure| failure.stack == ["line 1"]));
+    assert_eq!(house.show(id).payload, b"{\"order\":7}");
+}
+
+#[test]
+fn letters_are_found_by_what_is_asked() {
+    let (mut house, id) = failed();
+    house.script.set("g", settings("g", fixed(0, 0)), fails(9));
+    house.pass(100.0);
+    let later = house.now_ms();
+    let other = house.accept("g", "{}");
+    house.pass(1.0);
+    let dead = Filter { dead: true, ..Filter::default() };
+    let check = |filter: Filter, expected: &[InvocationId]| {
+        let found: Vec<_> = house.all(&filter).iter().map(|letter| letter.id).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    };
+    check(dead.clone(), &[other, id]);
+    check(Filter { error: Some("RateLimitError".to_owned()), ..dead.clone() }, &[id]);
+    check(Filter { function: Some("g".to_owned()), ..dead.clone() }, &[other]);
+    check(Filter { since_ms: Some(later), ..dead.clone() }, &[other]);
+    check(Filter { ids: vec![id], ..dead.clone() }, &[id]);
+    check(Filter { reason: Some("NonRetryable".to_owned()), ..dead }, &[]);
+}
+
+#[test]
+fn a_letter_that_is_sent_back_has_a_fresh_budget_and_a_link() {
+    let (mut house, id) = failed();
+    house.script.set("f", settings("f", fixed(2, 1)), fails(2));
+    let into = redrive(&mut house, id, Resend::default()).expect("redriven");
+    house.pass(10.0);
+    assert_eq!(house.stands(into), ("Succeeded", 3));
+    let invocation = house.invocation(into);
+    assert_eq!(invocation.source.kind, SourceKind::Redrive);
+    assert_eq!(invocation.redriven_from, Some(id));
+    assert_eq!(house.show(into).payload, b"{\"order\":7}");
+    let letter = house.invocation(id);
+    assert_eq!((letter.dead, letter.redriven_as), (false, Some(into)));
+    assert_eq!(redrive(&mut house, id, Resend::default()), Err(Error::WrongState), "only once");
+    let unknown = InvocationId::of_key("", "");
+    assert_eq!(redrive(&mut house, unknown, Resend::default()), Err(Error::NotFound));
+}
+
+#[test]
+fn a_letter_is_sent_back_as_it_was_or_to_the_function_as_it_is() {
+    for latest in [false, true] {
+        let (mut house, id) = failed();
+        let mut changed = settings("f", fixed(0, 0));
+        changed.version = "2".to_owned();
+        house.script.set("f", changed, Arc::new(|_| error("RateLimitError")));
+        let resend = Resend { latest, payload: Some(b"{}".to_vec()), ..Resend::default() };
+        let into = redrive(&mut house, id, resend).expect("redriven");
+        house.pass(10.0);
+        let version = house.invocation(into).version;
+        let found = (version.as_str(), house.invocation(into).attempts.started());
+        assert_eq!(found, if latest { ("2", 1) } else { ("1", 3) });
+        assert_eq!(house.show(into).payload, b"{}", "with another event");
+    }
+}
+
+#[test]
+fn letters_can_be_sent_back_one_after_the_other() {
+    let (mut house, id) = failed();
+    let not_before_ms = Some(house.now_ms() + 3_600_000);
+    let resend = Resend { not_before_ms, ..Resend::default() };
+    house.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    let into = redrive(&mut house, id, resend).expect("redriven");
+    house.pass(3599.0);
+    assert_eq!(house.stands(into), ("Waiting", 0));
+    house.open();
+    house.pass(2.0);
+    assert_eq!(house.stands(into), ("Succeeded", 1));
+}
+
+#[test]
+fn letters_can_be_thrown_away() {
+    let (mut house, id) = failed();
+    let purge = |house: &mut House| {
+        let answer: mpsc::Receiver<_> = house.ask(|reply| Message::Purge { id, reply });
+        answer.try_recv().expect("an answer")
+    };
+    assert_eq!(purge(&mut house), Ok(()));
+    assert_eq!(purge(&mut house), Err(Error::NotFound));
+    house.settle();
+    assert_eq!(house.all(&Filter::default()), []);
+    assert_eq!(purge(&mut house), Err(Error::NotFound));
+}
+
+#[test]
+fn lists_come_in_pages() {
+    let mut house = House::new();
+    house.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    let mut ids: Vec<_> = (0..250)
+        .map(|_| {
+            house.set_now(house.now_ms() + 1);
+            house.accept("f", "{}")
+        })
+        .collect();
+    ids.reverse();
+    let found: Vec<_> = house.all(&Filter::default()).iter().map(|one| one.id).collect();
+    assert_eq!(found, ids, "latest first");
+}
