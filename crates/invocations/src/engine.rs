@@ -103,8 +103,11 @@ impl Invocations {
         self.begin(request, manner, reply, None);
     }
 
-    /// Runs a function once, for somebody who waits. Without a key nothing is written down; with one the
-    /// first call runs, and all others with that key are given its answer, a failure too.
+    /// Runs a function once, for somebody who waits: it is never retried, and no destination is told.
+    ///
+    /// Without a key nothing is written down, and the call is refused with [`Error::Throttled`] if there is
+    /// no slot. With one the first call runs, when there is a slot, and all others with that key are given
+    /// its answer, a failure too.
     pub fn invoke(&self, request: Request, reply: Reply<Finished>) {
         if request.key.is_some() {
             return self.begin(request, Manner::Synchronous, Box::new(|_| {}), Some(reply));
@@ -411,7 +414,10 @@ impl Worker {
         wait
     }
 
-    fn refuse_the_rest(&self) {
+    fn refuse_the_rest(&mut self) {
+        for shard in &mut self.shards {
+            shard.give_up(&Error::Stopped);
+        }
         while let Ok(Envelope::Message(message)) = self.receiver.try_recv() {
             message.refuse(Error::Stopped);
         }

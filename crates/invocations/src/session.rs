@@ -4,9 +4,12 @@
 //! that nobody catches, or when no step is left to wait for. Pure.
 
 use minicbor::{Decode, Encode};
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::id::InvocationId;
+use crate::moment::iso;
+use crate::report::as_json;
 
 const VERSION: u8 = 1;
 
@@ -79,6 +82,35 @@ pub(crate) enum StepOutcome {
 }
 
 impl Session {
+    /// As users are shown it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object =
+            json!({ "sessionId": self.id.to_string(), "startedAt": iso(self.started_ms) });
+        if let Some(ended_ms) = self.ended_ms {
+            object["endedAt"] = iso(ended_ms).into();
+        }
+        match &self.status {
+            SessionStatus::Running => object["status"] = "RUNNING".into(),
+            SessionStatus::Succeeded { output } => {
+                object["status"] = "SUCCEEDED".into();
+                object["output"] = serde_json::from_str(&as_json(output)).unwrap_or_default();
+            }
+            SessionStatus::Failed { error, cause, failed_function } => {
+                object["status"] = "FAILED".into();
+                object["error"] = error.clone().into();
+                object["cause"] = cause.clone().into();
+                object["failedFunction"] = failed_function.clone().into();
+            }
+        }
+        let step = |step: &SessionStep| {
+            let SessionStep { id, function, ended } = step;
+            json!({ "invocationId": id.to_string(), "function": function, "ended": ended })
+        };
+        object["steps"] = self.steps.iter().map(step).collect();
+        object
+    }
+
     pub(crate) fn begun(id: InvocationId, function: &str, now_ms: i64) -> Self {
         let steps = vec![SessionStep { id, function: function.to_owned(), ended: false }];
         Self { id, started_ms: now_ms, ended_ms: None, status: SessionStatus::Running, steps }

@@ -11,7 +11,8 @@ pub struct Settings {
     pub dead_letter_retention_ms: Option<i64>,
     /// How often a shard looks for what to remove.
     pub sweep_every_ms: i64,
-    /// Requests that may wait for a shard's thread before others are refused.
+    /// Requests that may wait for a shard's thread before others are refused, and callers that may wait for
+    /// the end of a shard's invocations.
     pub queue_max: usize,
     /// Invocations of one function that may wait for a free slot before new ones are refused.
     pub backlog_max: usize,

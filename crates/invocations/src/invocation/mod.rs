@@ -7,6 +7,7 @@ mod attempts;
 mod decide;
 mod event;
 mod history;
+mod json;
 mod record;
 mod route;
 mod source;

@@ -31,6 +31,9 @@ impl Shard {
         now_ms: i64,
     ) {
         let id = acceptance.id;
+        if watcher.is_some() && self.watching >= self.world.settings.queue_max {
+            return refuse(reply, watcher, Error::Busy);
+        }
         let found = self.take(id, now_ms).and_then(|known| match known {
             Some(slot) => Ok(Known::Before(slot)),
             None => match self.world.functions.function(&acceptance.function) {
@@ -39,12 +42,7 @@ impl Shard {
             },
         });
         match found {
-            Err(error) => {
-                if let Some(watcher) = watcher {
-                    watcher(Err(error.clone()));
-                }
-                reply(Err(error));
-            }
+            Err(error) => refuse(reply, watcher, error),
             Ok(Known::Before(slot)) => {
                 let known = After::reply(reply, Ok(Accepted { id, known: true }));
                 self.follow(slot.ticket, vec![known]);
@@ -71,6 +69,7 @@ impl Shard {
         let mut batch = Batch::new(self.shard);
         let end = self.end_at_once(&acceptance, now_ms);
         let mut slot = new_slot(acceptance, function, now_ms, &mut batch);
+        self.watching += usize::from(watcher.is_some());
         slot.watchers.extend(watcher);
         match end {
             Some(event) => {
@@ -104,10 +103,18 @@ impl Shard {
             let finished: Result<Finished> = response.map(|response| slot.finished(response));
             self.follow(slot.ticket, vec![After::reply(watcher, finished)]);
         } else {
+            self.watching += 1;
             slot.watchers.push(watcher);
         }
         self.put_back(slot);
     }
+}
+
+fn refuse(reply: Reply<Accepted>, watcher: Option<Reply<Finished>>, error: Error) {
+    if let Some(watcher) = watcher {
+        watcher(Err(error.clone()));
+    }
+    reply(Err(error));
 }
 
 /// A new invocation, and the rows that say what it was given.

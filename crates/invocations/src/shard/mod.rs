@@ -28,7 +28,7 @@ use everstep_store::Space;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::InvocationId;
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
@@ -49,6 +49,8 @@ pub(crate) struct Shard {
     /// The first moment whose timers are in the store alone.
     far_from_ms: i64,
     outbox: Outbox,
+    /// How many wait for an end.
+    watching: usize,
     /// What leaves memory when its last commit is acknowledged.
     leaving: VecDeque<(u64, InvocationId)>,
     /// The last commit handed over, and the last acknowledged.
@@ -76,6 +78,7 @@ impl Shard {
             timers: BTreeSet::new(),
             far_from_ms: i64::MIN,
             outbox: Outbox::default(),
+            watching: 0,
             leaving: VecDeque::new(),
             ticket: 0,
             acknowledged: Arc::default(),
@@ -113,6 +116,16 @@ impl Shard {
             }
             Message::Step { session, end, reply } => self.step_ended(session, *end, reply, now_ms),
         }
+    }
+
+    /// Nothing goes on: tells all who wait.
+    pub(crate) fn give_up(&mut self, error: &Error) {
+        for slot in self.slots.values_mut() {
+            for watcher in std::mem::take(&mut slot.watchers) {
+                watcher(Err(error.clone()));
+            }
+        }
+        self.watching = 0;
     }
 
     /// Takes an invocation out of memory, or reads it from the store.

@@ -67,6 +67,9 @@ impl Shard {
     }
 
     pub(super) fn watch(&mut self, id: InvocationId, reply: Reply<Finished>, now_ms: i64) {
+        if self.watching >= self.world.settings.queue_max {
+            return reply(Err(Error::Busy));
+        }
         match self.take(id, now_ms).and_then(|slot| slot.ok_or(Error::NotFound)) {
             Ok(slot) => self.attach(slot, reply),
             Err(error) => reply(Err(error)),

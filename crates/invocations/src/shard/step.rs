@@ -35,7 +35,7 @@ impl Shard {
         now_ms: i64,
     ) {
         self.rows(slot, before, &mut batch, now_ms);
-        conclude(slot, before, &mut after);
+        self.watching -= conclude(slot, before, &mut after);
         slot.ticket = self.commit(batch, after);
     }
 
@@ -164,15 +164,18 @@ pub(super) fn respond(slot: &mut Slot, outcome: &Outcome, batch: &mut Batch) {
     }
 }
 
-/// What follows from an end: deliveries, and answers to those who waited for it.
-fn conclude(slot: &mut Slot, before: &Before, after: &mut Vec<After>) {
+/// What follows from an end: deliveries, and answers to those who waited for it; how many they were.
+fn conclude(slot: &mut Slot, before: &Before, after: &mut Vec<After>) -> usize {
     if before.over || !slot.invocation.state.is_over() {
-        return;
+        return 0;
     }
     let id = slot.invocation.id;
     let deliver = |index: &u32| After::Post(Message::Deliver { id, index: *index });
     after.extend(slot.invocation.undelivered.iter().map(deliver));
-    for watcher in std::mem::take(&mut slot.watchers) {
+    let watchers = std::mem::take(&mut slot.watchers);
+    let count = watchers.len();
+    for watcher in watchers {
         after.push(After::reply(watcher, Ok(slot.finished(slot.response.clone()))));
     }
+    count
 }

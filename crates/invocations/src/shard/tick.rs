@@ -17,7 +17,8 @@ const READ_AT_A_TIME: usize = 10_000;
 impl Shard {
     /// Does what is due, and says when there will be more to do.
     pub(crate) fn tick(&mut self, now_ms: i64) -> Option<i64> {
-        if self.world.failure().is_some() {
+        if let Some(error) = self.world.failure().cloned() {
+            self.give_up(&error);
             return None;
         }
         self.wake_due(now_ms);

@@ -36,6 +36,13 @@ fn check(mut house: House, starts: [usize; 4], status: &SessionStatus) {
     let session = reader::session(&*house.store, id).expect("readable").expect("a session");
     assert_eq!(session.status, *status);
     assert!(session.ended_ms.is_some());
+    let shown = session.to_json();
+    match status {
+        SessionStatus::Failed { .. } => assert_eq!(shown["failedFunction"], "second"),
+        _ => {
+            assert_eq!((&shown["status"], &shown["output"]), (&"SUCCEEDED".into(), &"done".into()))
+        }
+    }
     let all = house.all(&Filter::default());
     assert!(all.iter().all(|one| one.session == Some(id) && one.is_routed()));
 }

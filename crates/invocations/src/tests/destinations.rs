@@ -44,7 +44,12 @@ fn check(name: &str, settings: FunctionSettings, outcome: Option<Outcome>, targe
 #[test]
 fn records_are_those_of_aws() {
     check("success", routed("my-function", lambda()), success("{\"total\": 3.0}"), "queue:good");
-    check("retries-exhausted", routed("my-function", lambda()), error("OutOfStockError"), "queue:bad");
+    check(
+        "retries-exhausted",
+        routed("my-function", lambda()),
+        error("OutOfStockError"),
+        "queue:bad",
+    );
     let mut aged = routed("my-function", lambda());
     aged.event_age_max_ms = Some(60_000);
     check("event-age-exceeded", aged, error("E"), "queue:bad");

@@ -133,6 +133,25 @@ fn letters_are_sent_back_in_bulk() {
 }
 
 #[test]
+fn too_much_is_refused() {
+    let mut house = House::new();
+    house.shards.clear();
+    house.settings.backlog_max = 2;
+    house.settings.payload_bytes_max = 10;
+    let mut one = settings("f", fixed(0, 0));
+    one.concurrency = 1;
+    house.script.set("f", one, holds());
+    let invocations = Arc::new(Invocations::open(house.parts()).expect("it opens"));
+    let running = Running { house, invocations };
+    for _ in 0..3 {
+        running.accept(request("f", "{}", None)).expect("one runs, two wait");
+    }
+    assert_eq!(running.accept(request("f", "{}", None)), Err(Error::Busy));
+    let large = running.accept(request("f", "\"0123456789\"", None));
+    assert_eq!(large, Err(Error::TooLarge { bytes: 12, most: 10 }));
+}
+
+#[test]
 fn a_stop_waits_for_what_runs_and_leaves_what_waits() {
     let running = Running::new();
     running.house.script.set("f", settings("f", fixed(3, 3600)), fails(9));

@@ -122,6 +122,31 @@ fn letters_can_be_thrown_away() {
 }
 
 #[test]
+fn a_letter_can_be_shown() {
+    let (house, id) = failed();
+    let shown = house.invocation(id).to_json();
+    let expected = serde_json::json!({
+        "invocationId": id.to_string(),
+        "function": "f",
+        "version": "1",
+        "source": { "kind": "invoke", "name": "f" },
+        "state": "Exhausted",
+        "reason": "RetriesExhausted",
+        "acceptedAt": "2019-11-14T18:16:05.568Z",
+        "endedAt": "2019-11-14T18:16:07.568Z",
+        "policy": shown["policy"],
+        "attemptCount": 3,
+        "attempts": shown["attempts"],
+        "throttledCount": 0,
+        "routed": true,
+        "deadLetter": true,
+    });
+    assert_eq!(shown, expected);
+    assert_eq!(shown["attempts"][2]["errorType"], "RateLimitError");
+    assert_eq!(shown["attempts"][2]["startedAt"], "2019-11-14T18:16:07.568Z");
+}
+
+#[test]
 fn lists_come_in_pages() {
     let mut house = House::new();
     house.script.set("f", settings("f", fixed(0, 0)), fails(0));

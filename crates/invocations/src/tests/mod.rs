@@ -8,5 +8,6 @@ mod engine;
 mod house;
 mod keys;
 mod letters;
+mod owners;
 mod records;
 mod retries;
