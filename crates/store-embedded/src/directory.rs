@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, process};
 
 use everstep_store::Space;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::journals::Trouble;
 use crate::mark::MarkFile;
@@ -176,8 +177,9 @@ fn format(path: &Path) -> Result<Format> {
             let shards = lines.next().and_then(|line| line.strip_prefix("shards ")?.parse().ok());
             let what = || format!("{} does not say how many shards there are", file.display());
             let shards = shards.ok_or_else(|| damaged(path, what()))?;
-            let spaces = lines.next().and_then(|line| line.strip_prefix("spaces ")?.parse().ok());
-            let spaces = spaces.unwrap_or(SPACES_AT_FIRST);
+            let spaces = spaces(shards, lines.next(), &text);
+            let what = || format!("{} is not as it was written", file.display());
+            let spaces = spaces.ok_or_else(|| damaged(path, what()))?;
             if spaces > Space::ALL.len() {
                 let found = format!("{FORMAT_LINE} with {spaces} spaces");
                 return Err(OpenError::UnknownFormat { directory: path.to_owned(), found });
@@ -202,9 +204,25 @@ fn empty(path: &Path) -> Result<Format> {
     Ok(Format::Empty)
 }
 
+/// How many spaces there must be, by the line that says so; none if the text is damaged.
+fn spaces(shards: u16, line: Option<&str>, text: &str) -> Option<usize> {
+    match line {
+        None => Some(SPACES_AT_FIRST),
+        Some(line) => {
+            let spaces = line.strip_prefix("spaces ")?.parse().ok()?;
+            (text.trim_end() == made(shards, spaces)).then_some(spaces)
+        }
+    }
+}
+
 fn write_made(path: &Path, shards: u16) -> Result<()> {
-    let spaces = Space::ALL.len();
-    write_format(path, &format!("{FORMAT_LINE}\nshards {shards}\nspaces {spaces}"))
+    write_format(path, &made(shards, Space::ALL.len()))
+}
+
+/// A wrong number would show another store: so the text has a checksum.
+fn made(shards: u16, spaces: usize) -> String {
+    let text = format!("{FORMAT_LINE}\nshards {shards}\nspaces {spaces}");
+    format!("{text}\nchecksum {:016x}", xxh3_64(text.as_bytes()))
 }
 
 fn write_format(path: &Path, text: &str) -> Result<()> {
@@ -299,7 +317,7 @@ mod tests {
         changes.commit().expect("written");
         drop(opened);
         let format = fs::read_to_string(path.join(FORMAT)).expect("a format");
-        assert_eq!(format, format!("{FORMAT_LINE}\nshards 3\nspaces 9\n"));
+        assert_eq!(format, made(3, 9) + "\n");
         let again = Directory::open(path, &options).unwrap_or_else(|error| panic!("{error}"));
         let value = again.rows.get(Shard(1), space, &key).expect("read");
         assert_eq!(value.as_deref(), Some(b"value".as_slice()));
@@ -316,8 +334,7 @@ mod tests {
     fn a_store_with_spaces_of_a_later_version_is_refused() {
         let directory = tempfile::TempDir::new().expect("made");
         made_before(directory.path());
-        write_format(directory.path(), &format!("{FORMAT_LINE}\nshards 3\nspaces 10"))
-            .expect("written");
+        write_format(directory.path(), &made(3, 10)).expect("written");
         let error = Directory::open(directory.path(), &Options::default()).err();
         assert!(matches!(error, Some(OpenError::UnknownFormat { .. })), "{error:?}");
     }

@@ -109,7 +109,7 @@ impl Rows {
         }
         let meta = database.keyspace(META, || policy(false))?;
         let catalog = database.keyspace(Space::Catalog.name(), || policy(true))?;
-        let batch = OwnedWriteBatch::with_capacity(database.clone(), 2);
+        let batch = OwnedWriteBatch::with_capacity(database, 2);
         let mut batch = batch.durability(Some(PersistMode::SyncData));
         batch.insert(&meta, COMMIT_KEY, 1u64.to_be_bytes());
         batch.insert(&catalog, full_key(Shard(1), b"old"), b"row");

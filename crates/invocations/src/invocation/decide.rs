@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::function::Terms;
-    use crate::invocation::{Attempts, Source, SourceKind};
+    use crate::invocation::{Source, SourceKind};
 
     const N: u64 = 1_000_000;
 
@@ -181,30 +181,13 @@ mod tests {
             delay: Delay::Fixed { ms: delay_ms },
         };
         let policy = Policy { rules: vec![rule], non_retryable: vec!["Never".to_owned()] };
-        Invocation {
-            id: InvocationId::drawn([1, 2]),
-            function: "f".to_owned(),
-            version: "1".to_owned(),
-            source: Source::new(SourceKind::Invoke, "f"),
-            key: None,
-            accepted_ms: 0,
-            expires_ms: age_ms,
-            terms: Terms { policy, ..Terms::default() },
-            state: State::Accepted,
-            attempts: Attempts::default(),
-            retries: Vec::new(),
-            interruptions: 0,
-            throttled: 0,
-            throttled_in_a_row: 0,
-            ended_ms: None,
-            undelivered: Vec::new(),
-            dead: false,
-            session: None,
-            step: 0,
-            redriven_from: None,
-            redriven_as: None,
-            wake_ms: None,
-        }
+        let id = InvocationId::drawn([1, 2]);
+        let named = ("f".to_owned(), "1".to_owned());
+        let source = Source::new(SourceKind::Invoke, "f");
+        let terms = Terms { policy, ..Terms::default() };
+        let mut invocation = Invocation::accepted(id, named, source, terms, 0);
+        invocation.expires_ms = age_ms;
+        invocation
     }
 
     /// Letters that say what happens to an invocation, one after the other: `s`tart, `o`k, `e`rror,

@@ -179,6 +179,40 @@ impl State {
 }
 
 impl Invocation {
+    /// One to which nothing has happened yet.
+    pub(crate) fn accepted(
+        id: InvocationId,
+        (function, version): (String, String),
+        source: Source,
+        terms: Terms,
+        now_ms: i64,
+    ) -> Self {
+        Self {
+            id,
+            function,
+            version,
+            source,
+            key: None,
+            accepted_ms: now_ms,
+            expires_ms: None,
+            terms,
+            state: State::Accepted,
+            attempts: Attempts::default(),
+            retries: Vec::new(),
+            interruptions: 0,
+            throttled: 0,
+            throttled_in_a_row: 0,
+            ended_ms: None,
+            undelivered: Vec::new(),
+            dead: false,
+            session: None,
+            step: 0,
+            redriven_from: None,
+            redriven_as: None,
+            wake_ms: None,
+        }
+    }
+
     /// Whether it is over and everybody has been told.
     #[must_use]
     pub fn is_routed(&self) -> bool {

@@ -10,8 +10,7 @@ use super::slot::Slot;
 use crate::after::After;
 use crate::error::{Error, Result};
 use crate::function::{FunctionSettings, Terms};
-use crate::id::InvocationId;
-use crate::invocation::{Attempts, Event, Invocation, Reason, State};
+use crate::invocation::{Event, Invocation, Reason};
 use crate::layout::{self, Order, Part};
 use crate::message::{Acceptance, Accepted, Finished, Manner, Reply};
 use crate::session::Session;
@@ -133,30 +132,12 @@ fn new_slot(
         let row = Session::begun(id, &name, now_ms).encoded();
         batch.put(Space::Invocations, layout::part(id, Part::Session), row);
     }
-    let invocation = Invocation {
-        id,
-        function: name,
-        version: function.version.clone(),
-        source,
-        key,
-        accepted_ms: now_ms,
-        expires_ms: age_ms.map(|age_ms| later(now_ms, age_ms)),
-        terms,
-        state: State::Accepted,
-        attempts: Attempts::default(),
-        retries: Vec::new(),
-        interruptions: 0,
-        throttled: 0,
-        throttled_in_a_row: 0,
-        ended_ms: None,
-        undelivered: Vec::new(),
-        dead: false,
-        session: session.map(|(id, _)| id),
-        step: session.map_or(0, |(_, step)| step),
-        redriven_from: None,
-        redriven_as: None,
-        wake_ms: None,
-    };
+    let named = (name, function.version.clone());
+    let mut invocation = Invocation::accepted(id, named, source, terms, now_ms);
+    invocation.key = key;
+    invocation.expires_ms = age_ms.map(|age_ms| later(now_ms, age_ms));
+    (invocation.session, invocation.step) =
+        session.map(|(id, step)| (Some(id), step)).unwrap_or_default();
     given(invocation, payload.into(), batch)
 }
 
@@ -184,34 +165,4 @@ fn once(terms: &Terms) -> Terms {
 
 pub(super) fn later(now_ms: i64, by_ms: u64) -> i64 {
     now_ms.saturating_add(i64::try_from(by_ms).unwrap_or(i64::MAX))
-}
-
-/// The invocation that a dead letter becomes: the same event with a fresh budget.
-pub(super) fn again(letter: &Invocation, into: InvocationId, now_ms: i64) -> Invocation {
-    let source = crate::Source::new(crate::SourceKind::Redrive, letter.id.to_string());
-    let age_ms = letter.expires_ms.map(|expires_ms| expires_ms.saturating_sub(letter.accepted_ms));
-    Invocation {
-        id: into,
-        function: letter.function.clone(),
-        version: letter.version.clone(),
-        source,
-        key: None,
-        accepted_ms: now_ms,
-        expires_ms: age_ms.map(|age_ms| now_ms.saturating_add(age_ms)),
-        terms: letter.terms.clone(),
-        state: State::Accepted,
-        attempts: Attempts::default(),
-        retries: Vec::new(),
-        interruptions: 0,
-        throttled: 0,
-        throttled_in_a_row: 0,
-        ended_ms: None,
-        undelivered: Vec::new(),
-        dead: false,
-        session: None,
-        step: 0,
-        redriven_from: Some(letter.id),
-        redriven_as: None,
-        wake_ms: None,
-    }
 }

@@ -3,12 +3,12 @@
 use everstep_store::{Batch, Space};
 
 use super::Shard;
-use super::accept::{again, given, later};
+use super::accept::{given, later};
 use super::slot::Slot;
 use crate::after::After;
 use crate::error::{Error, Result};
 use crate::id::InvocationId;
-use crate::invocation::{Event, Input, Invocation, decide};
+use crate::invocation::{Event, Input, Invocation, Source, SourceKind, decide};
 use crate::layout::{self, Order, Part};
 use crate::message::{Reply, Resend};
 use crate::session::Session;
@@ -121,4 +121,15 @@ impl Shard {
         slot.ticket = self.commit(batch, after);
         self.put_back(slot);
     }
+}
+
+/// The invocation that a dead letter becomes: the same event with a fresh budget.
+fn again(letter: &Invocation, into: InvocationId, now_ms: i64) -> Invocation {
+    let named = (letter.function.clone(), letter.version.clone());
+    let source = Source::new(SourceKind::Redrive, letter.id.to_string());
+    let mut invocation = Invocation::accepted(into, named, source, letter.terms.clone(), now_ms);
+    let age_ms = letter.expires_ms.map(|expires_ms| expires_ms.saturating_sub(letter.accepted_ms));
+    invocation.expires_ms = age_ms.map(|age_ms| now_ms.saturating_add(age_ms));
+    invocation.redriven_from = Some(letter.id);
+    invocation
 }

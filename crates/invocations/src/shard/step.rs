@@ -88,8 +88,8 @@ impl Shard {
                 let space = Space::InvocationOrders;
                 batch.writes.push(everstep_store::Write { space, key, value });
             };
-            known.map(|at_ms| change(at_ms, None));
-            wanted.map(|at_ms| change(at_ms, Some(Vec::new())));
+            known.into_iter().for_each(|at_ms| change(at_ms, None));
+            wanted.into_iter().for_each(|at_ms| change(at_ms, Some(Vec::new())));
         }
         invocation.wake_ms = wanted;
         if let State::Waiting { due_ms } = state

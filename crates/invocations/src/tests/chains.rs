@@ -40,7 +40,7 @@ fn check(mut house: House, starts: [usize; 4], status: &SessionStatus) {
     match status {
         SessionStatus::Failed { .. } => assert_eq!(shown["failedFunction"], "second"),
         _ => {
-            assert_eq!((&shown["status"], &shown["output"]), (&"SUCCEEDED".into(), &"done".into()))
+            assert_eq!((&shown["status"], &shown["output"]), (&"SUCCEEDED".into(), &"done".into()));
         }
     }
     let all = house.all(&Filter::default());

@@ -26,6 +26,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How a function answers an attempt; nothing if it goes on running.
 pub(super) type Behaviour = Arc<dyn Fn(&Attempt) -> Option<Outcome> + Send + Sync>;
 
+pub(super) type Inspector = Box<dyn Fn(&Attempt) + Send>;
 pub(super) type Auditor = Arc<dyn Fn(&Attempt, &crate::Result<()>) + Send + Sync>;
 
 /// A line that an attempt writes when it starts.
@@ -45,7 +46,7 @@ pub(super) struct Script {
     pub(super) now_ms: AtomicI64,
     pub(super) running_most: AtomicU64,
     /// Looks at each start.
-    pub(super) inspector: Mutex<Option<Box<dyn Fn(&Attempt) + Send>>>,
+    pub(super) inspector: Mutex<Option<Inspector>>,
     /// Looks at each receipt.
     pub(super) auditor: Mutex<Option<Auditor>>,
 }
