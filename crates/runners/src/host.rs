@@ -1,12 +1,11 @@
 //! The host of functions: deploys them, calls them, ends them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::bootstrap::Scripts;
 use crate::call::{Call, Outcome};
+use crate::calls::Calls;
 use crate::command;
 use crate::environment::Account;
 use crate::function::{Function, Runtime};
@@ -330,70 +330,6 @@ impl Deployed {
             Self::Pool(pool) => pool.retire(),
             Self::Slots(..) => Vec::new(),
         }
-    }
-}
-
-/// The calls that somebody waits for.
-#[derive(Default)]
-struct Calls {
-    /// By request id; one may be in use twice.
-    running: Mutex<BTreeMap<(String, u64), oneshot::Sender<()>>>,
-    serial: AtomicU64,
-    stopping: watch::Sender<bool>,
-    over: Notify,
-}
-
-impl Calls {
-    fn enter(&self, request_id: &str) -> (Entry<'_>, oneshot::Receiver<()>) {
-        let (cancel, cancelled) = oneshot::channel();
-        let key = (request_id.to_owned(), self.serial.fetch_add(1, Ordering::Relaxed));
-        lock(&self.running).insert(key.clone(), cancel);
-        (Entry { calls: self, key }, cancelled)
-    }
-
-    fn cancel(&self, request_id: &str) {
-        let running = lock(&self.running);
-        let range = (request_id.to_owned(), 0)..=(request_id.to_owned(), u64::MAX);
-        let keys: Vec<_> = running.range(range).map(|(key, _)| key.clone()).collect();
-        drop(running);
-        for key in keys {
-            // Dropped, it wakes who waits.
-            lock(&self.running).remove(&key);
-        }
-    }
-
-    fn cancel_all(&self) {
-        lock(&self.running).clear();
-    }
-
-    fn stopping(&self) -> bool {
-        *self.stopping.borrow()
-    }
-
-    fn stop(&self) {
-        self.stopping.send_replace(true);
-    }
-
-    async fn done(&self) {
-        loop {
-            let over = self.over.notified();
-            if lock(&self.running).is_empty() {
-                return;
-            }
-            over.await;
-        }
-    }
-}
-
-struct Entry<'a> {
-    calls: &'a Calls,
-    key: (String, u64),
-}
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        lock(&self.calls.running).remove(&self.key);
-        self.calls.over.notify_waiters();
     }
 }
 

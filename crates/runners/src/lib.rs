@@ -6,6 +6,7 @@
 
 mod bootstrap;
 mod call;
+mod calls;
 mod command;
 mod environment;
 mod error;

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -90,13 +89,13 @@ impl Workshop {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
             command.stdin(Stdio::null());
-            let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+            let (read, write) = io::pipe()?;
             command.stdout(write);
-            ends.push((Stream::Stdout, read));
+            ends.push((Stream::Stdout, read.into()));
         }
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (read, write) = io::pipe()?;
         command.stderr(write);
-        ends.push((Stream::Stderr, read));
+        ends.push((Stream::Stderr, read.into()));
         let child = command.spawn()?;
         // It holds this process's copies of the pipes' other ends.
         drop(command);

@@ -59,7 +59,7 @@ impl Kinds {
             }
             Some(directory)
         });
-        Cage { pids, memory }
+        Cage { pids, memory, _places: (self.pids.clone(), self.memory.clone()) }
     }
 }
 
@@ -73,10 +73,17 @@ impl Place {
     fn clear(&self) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-            let cage = Cage { pids: Some(entry.path()), memory: None };
+            let cage = Cage { pids: Some(entry.path()), ..Cage::default() };
             cage.kill();
             cage.remove();
         }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What is not empty is left to the next host.
+        let _ = fs::remove_dir(&self.directory);
     }
 }
 
@@ -85,6 +92,8 @@ impl Place {
 pub(crate) struct Cage {
     pids: Option<PathBuf>,
     memory: Option<PathBuf>,
+    /// They go when the last worker has gone.
+    _places: (Option<Arc<Place>>, Option<Arc<Place>>),
 }
 
 impl Cage {

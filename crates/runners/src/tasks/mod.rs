@@ -110,7 +110,7 @@ impl Means {
             return task.report(Report::MapRunFailed { failure });
         };
         let result = match errand::read(resource, parameters.value()) {
-            Ok(Errand::Function(target)) => self.call(&target, resource, task, request_id).await,
+            Ok(Errand::Function(target)) => self.call(&target, resource, request_id).await,
             Ok(Errand::Post { url }) => self.post(&url, parameters, request_id).await,
             Err(failure) => Some(Err(failure)),
         };
@@ -145,7 +145,6 @@ impl Means {
         &self,
         target: &Target,
         resource: &str,
-        task: &Task,
         request_id: &str,
     ) -> Option<Result<Payload, Failure>> {
         let call = Call {
@@ -154,7 +153,8 @@ impl Means {
             client_context: target.client_context.clone(),
             trace_id: None,
             function_arn: target.name.arn.clone(),
-            attempt: task.attempt.number + 1,
+            // Each attempt of a task has a request id of its own.
+            attempt: 1,
         };
         let function = &target.name.function;
         let place = match target.form {
