@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::activities::Activities;
 use crate::service::Service;
+use crate::test_case::TestCases;
 use crate::{callback, nested, unsupported};
 
 pub(crate) struct Runner {
@@ -16,14 +17,19 @@ pub(crate) struct Runner {
     functions: Arc<dyn TaskRunner>,
     /// Where work that waits is done: both methods are called on the engine's own threads.
     runtime: Handle,
+    test_cases: Option<Arc<dyn TestCases>>,
     service: watch::Sender<Option<Weak<Service>>>,
 }
 
 impl Runner {
     /// Must be called within a Tokio runtime.
-    pub(crate) fn new(activities: Arc<Activities>, functions: Arc<dyn TaskRunner>) -> Self {
+    pub(crate) fn new(
+        activities: Arc<Activities>,
+        functions: Arc<dyn TaskRunner>,
+        test_cases: Option<Arc<dyn TestCases>>,
+    ) -> Self {
         let service = watch::Sender::new(None);
-        Self { activities, functions, runtime: Handle::current(), service }
+        Self { activities, functions, runtime: Handle::current(), test_cases, service }
     }
 
     /// Tasks that call the service need it, which needs this. They may come before it is there, and wait.
@@ -34,6 +40,11 @@ impl Runner {
 
 impl TaskRunner for Runner {
     fn dispatch(&self, task: Task) {
+        let task = match &self.test_cases {
+            Some(test_cases) => test_cases.answer(task),
+            None => Some(task),
+        };
+        let Some(task) = task else { return };
         let Job::Call { resource, .. } = &task.job else { return unsupported::refuse(&task) };
         let resource = Resource::classify(resource);
         let task = match resource.pattern() {

@@ -21,6 +21,7 @@ impl Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_everstep"))
             .args(["serve", "--listen", listen, "--data"])
             .arg(data)
+            .current_dir(root())
             .env_remove("AWS_DEFAULT_REGION")
             .envs(more.iter().copied())
             .stderr(Stdio::piped())
