@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::activities::Activities;
 use crate::map_run::{self, MapRuns};
 use crate::service::Service;
+use crate::test_case::TestCases;
 use crate::{callback, nested, unsupported};
 
 pub(crate) struct Runner {
@@ -17,16 +18,21 @@ pub(crate) struct Runner {
     functions: Arc<dyn TaskRunner>,
     /// Where work that waits is done: both methods are called on the engine's own threads.
     runtime: Handle,
+    test_cases: Option<Arc<dyn TestCases>>,
     service: watch::Sender<Option<Weak<Service>>>,
     pub(crate) map_runs: MapRuns,
 }
 
 impl Runner {
     /// Must be called within a Tokio runtime.
-    pub(crate) fn new(activities: Arc<Activities>, functions: Arc<dyn TaskRunner>) -> Self {
+    pub(crate) fn new(
+        activities: Arc<Activities>,
+        functions: Arc<dyn TaskRunner>,
+        test_cases: Option<Arc<dyn TestCases>>,
+    ) -> Self {
         let service = watch::Sender::new(None);
         let (runtime, map_runs) = (Handle::current(), MapRuns::default());
-        Self { activities, functions, runtime, service, map_runs }
+        Self { activities, functions, runtime, test_cases, service, map_runs }
     }
 
     /// Tasks that call the service need it, which needs this. They may come before it is there, and wait.
@@ -37,6 +43,11 @@ impl Runner {
 
 impl TaskRunner for Runner {
     fn dispatch(&self, task: Task) {
+        let task = match &self.test_cases {
+            Some(test_cases) => test_cases.answer(task),
+            None => Some(task),
+        };
+        let Some(task) = task else { return };
         let Job::Call { resource, .. } = &task.job else {
             let helm = self.map_runs.open(&task);
             self.runtime.spawn(map_run::run(self.service.subscribe(), task, helm));

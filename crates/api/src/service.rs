@@ -18,6 +18,7 @@ use crate::operations;
 use crate::protocol::{Common, Error, Operation, check};
 use crate::removal;
 use crate::runner::Runner;
+use crate::test_case::TestCases;
 
 /// Where things are, and by which rules they run.
 #[derive(Debug, Clone)]
@@ -58,6 +59,7 @@ pub struct Service {
     pub(crate) runner: Arc<Runner>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
+    pub(crate) test_cases: Option<Arc<dyn TestCases>>,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
 }
 
@@ -70,10 +72,18 @@ const PREPARED_MAX: usize = 4096;
 impl Service {
     /// Opens the engine on its store. Blocks; must be called within a Tokio runtime.
     pub fn open(building: Building) -> everstep_runtime::Result<Arc<Self>> {
+        Self::open_with(building, None)
+    }
+
+    /// As [`Self::open`], with test cases that executions can be started with.
+    pub fn open_with(
+        building: Building,
+        test_cases: Option<Arc<dyn TestCases>>,
+    ) -> everstep_runtime::Result<Arc<Self>> {
         let Building { store, functions, observer, clock, settings, place } = building;
         let catalog = Catalog::new(store.clone());
         let activities = Arc::new(Activities::new(catalog.clone()));
-        let runner = Arc::new(Runner::new(activities.clone(), functions));
+        let runner = Arc::new(Runner::new(activities.clone(), functions, test_cases.clone()));
         let parts = Parts { store, runner: runner.clone(), observer, settings };
         let engine = Engine::open(parts, clock.clone())?;
         let reader = engine.reader();
@@ -85,6 +95,7 @@ impl Service {
             runner: runner.clone(),
             clock,
             place,
+            test_cases,
             prepared: Mutex::default(),
         });
         runner.attach(&service);

@@ -131,3 +131,41 @@ fn settings_that_are_wrong() {
         support::pin(name, &command, &output);
     }
 }
+
+#[test]
+fn test_cases() {
+    let directory = tempfile::tempdir().unwrap();
+    let variables = [("SFN_MOCK_CONFIG", "examples/order/mocks.json"), ("WAIT_TIME_SCALE", "0")];
+    let server = Server::start(directory.path(), "127.0.0.1:0", &variables);
+    server.done(&["machines", "create", "examples/order/order.asl.json"]);
+    let start = |case: &str, name: &str| {
+        let machine = format!("order#{case}");
+        let input = r#"{"orderId":"o-1"}"#;
+        ["executions", "start", &machine, "--name", name, "--input", input, "--wait"]
+            .map(str::to_owned)
+    };
+    let check = |pinned: &str, arguments: [String; 8]| {
+        server.check(pinned, &arguments.each_ref().map(String::as_str));
+    };
+    check("test-case-happy", start("happy", "one"));
+    check("test-case-rate-limit", start("rate-limit", "two"));
+    check("test-case-refund-fails", start("refund-fails", "three"));
+    check("test-case-unknown", start("hapy", "four"));
+}
+
+#[test]
+fn a_mock_file_that_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("mocks.json"),
+        r#"{"StateMachines": {"order": {"TestCases": {"happy": {"Charge": "Fine"}}}}, "MockedResponses": {}}"#,
+    )
+    .unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_everstep"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
+        .env("SFN_MOCK_CONFIG", "mocks.json")
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    support::pin("serve-bad-mocks", "SFN_MOCK_CONFIG=mocks.json everstep serve", &output);
+}

@@ -43,7 +43,7 @@ impl After {
                 cancel(world, &arn, &attempts, &receipt);
             }
             Self::Answer(answer) => answer(Ok(())),
-            Self::Observe(step) => world.observer.stepped(step),
+            Self::Observe(step) => world.observer.stepped(*step),
         }
     }
 

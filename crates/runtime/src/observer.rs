@@ -28,7 +28,7 @@ pub trait Observer: Send + Sync {
 
     /// Called when a step of an execution that logs is durable, in the order of its steps. A crash right then
     /// loses the call: it does not come again.
-    fn stepped(&self, _step: Box<Step>) {}
+    fn stepped(&self, _step: Step) {}
 
     /// One execution cannot be read or go on; the others do.
     fn stranded(&self, _id: ExecutionId, _error: &Error) {}

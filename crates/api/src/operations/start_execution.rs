@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::arn::name_problem;
 use crate::protocol::{Error, Name, timestamp};
 use crate::service::{Service, engine_error};
+use crate::test_case;
 
 /// The label of an execution that was given a trace header.
 pub(crate) const TRACE: &str = "trace";
@@ -38,13 +39,24 @@ pub(crate) async fn begin(
     parent: Option<&str>,
     watcher: Option<Reply<Ended>>,
 ) -> Result<Begun, Error> {
-    let target = target::find(service, args, args.required("stateMachineArn")).await?;
+    let wanted = args.required("stateMachineArn");
+    let (machine_arn, test_case) = match &service.test_cases {
+        Some(_) => test_case::split(wanted),
+        None => (wanted, None),
+    };
+    let target = target::find(service, args, machine_arn).await?;
     let name = match args.text("name") {
         Some(name) => checked(args, name)?.to_owned(),
         None => uuid::Uuid::new_v4().to_string(),
     };
     let input = read_input(args, target.prepared.program.limits.payload_bytes)?;
     let arn = execution_arn(&target.machine.arn, target.machine.express, &name);
+    if let (Some(test_cases), Some(test_case)) = (&service.test_cases, test_case) {
+        let machine = &target.prepared.program.machine;
+        test_cases
+            .begin(&arn, &target.machine.name, test_case, machine)
+            .map_err(|why| target::invalid_arn(args, format!("Invalid Arn: '{why}'")))?;
+    }
     let mut start = Start::new(&arn, target.prepared.clone(), input.clone());
     start.lists = target.lists();
     start.labels = target.labels();

@@ -55,6 +55,10 @@ pub(crate) struct Serve {
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
 
+    /// Test cases: a mock file of AWS Step Functions Local; start an execution of ARN#TestCase
+    #[arg(long, env = "SFN_MOCK_CONFIG", value_name = "FILE")]
+    mock_config: Option<PathBuf>,
+
     /// Settings, TOML; flags and environment variables win over it
     #[arg(long, env = "EVERSTEP_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -65,6 +69,8 @@ Examples:
   everstep serve
   aws stepfunctions --endpoint-url http://127.0.0.1:8083 list-state-machines
   everstep serve --listen 127.0.0.1:9000 --data ./data --dialect aws
+  everstep serve --log-events events.jsonl
+  everstep serve --mock-config mocks.json --wait-time-scale 0
 
 A configuration file has the same names: listen = \"127.0.0.1:8083\", data = \"/var/lib/everstep\",
 retention-days = 30, and access keys: [access-keys] AKIAEXAMPLE = \"its secret\".
@@ -90,6 +96,7 @@ impl Serve {
             log_events: self.log_events,
             lambda_endpoint: self.lambda_endpoint,
             wait_time_scale: self.wait_time_scale,
+            mock_config: self.mock_config,
             access_keys: Given::keys_of_environment()?,
         };
         crate::serve::run(given, self.config.as_deref())

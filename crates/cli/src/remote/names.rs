@@ -24,18 +24,18 @@ pub(crate) fn machines(api: &Api) -> Result<Vec<Value>> {
     api.list("ListStateMachines", "stateMachines", json!({}), ALL)
 }
 
-/// The ARN of a machine by its name; `name:alias` and `name:version` will do.
+/// The ARN of a machine by its name; `name:alias`, `name:version` and `name#TestCase` will do.
 pub(crate) fn machine(api: &Api, name: &str) -> Result<String> {
     if is_arn(name) {
         return Ok(name.to_owned());
     }
-    let (own, qualifier) = name.split_once(':').map_or((name, None), |(own, q)| (own, Some(q)));
+    let (own, qualifier) = name.split_at(name.find([':', '#']).unwrap_or(name.len()));
     let machines = machines(api)?;
     let names = || machines.iter().filter_map(|machine| machine["name"].as_str());
     let found = machines.iter().find(|machine| machine["name"] == own);
     let arn = found.and_then(|machine| machine["stateMachineArn"].as_str());
     let arn = arn.ok_or_else(|| unknown("state machine", "machines", own, names()))?;
-    Ok(qualifier.map_or_else(|| arn.to_owned(), |qualifier| format!("{arn}:{qualifier}")))
+    Ok(format!("{arn}{qualifier}"))
 }
 
 /// The ARN of an activity by its name.

@@ -63,6 +63,15 @@ impl Mocks {
         reader.mocks(&root, choice, definition)
     }
 
+    /// Whether every test case of a file is right, as far as that can be known without the definitions.
+    pub(crate) fn check(source: &Source) -> anyhow::Result<()> {
+        let reader = Reader { source };
+        let root = document::read(source.text(), source.format()).map_err(|error| {
+            reader.error(error.span, &format!("not a mock file: {}", error.message))
+        })?;
+        reader.check(&root)
+    }
+
     pub(crate) fn case(&self) -> &str {
         &self.case
     }
@@ -139,12 +148,21 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    fn mocks(
-        &self,
-        root: &Node,
-        choice: Choice<'_>,
-        definition: &Machine,
-    ) -> anyhow::Result<Mocks> {
+    fn check(&self, root: &Node) -> anyhow::Result<()> {
+        let (machines, responses) = self.parts(root)?;
+        for machine in self.object(machines, "`StateMachines`")? {
+            for case in self.cases(machine)?.1 {
+                let what = format!("test case `{}`", case.name);
+                for state in self.object(&case.value, &what)? {
+                    self.chosen(state, &responses)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The machines, and the responses.
+    fn parts<'n>(&self, root: &'n Node) -> anyhow::Result<(&'n Node, BTreeMap<&'n str, Steps>)> {
         let fields = self.fields(root, "a mock file", &["StateMachines", "MockedResponses"])?;
         let required = |name: &str| {
             fields.get(name).map(|member| &member.value).ok_or_else(|| {
@@ -152,7 +170,17 @@ impl Reader<'_> {
             })
         };
         let responses = self.responses(required("MockedResponses")?)?;
-        let machine = self.machine(required("StateMachines")?, choice)?;
+        Ok((required("StateMachines")?, responses))
+    }
+
+    fn mocks(
+        &self,
+        root: &Node,
+        choice: Choice<'_>,
+        definition: &Machine,
+    ) -> anyhow::Result<Mocks> {
+        let (machines, responses) = self.parts(root)?;
+        let machine = self.machine(machines, choice)?;
         let case = self.case(machine, choice)?;
         let mut states = HashMap::new();
         for member in self.object(&case.value, &format!("test case `{}`", case.name))? {
@@ -174,13 +202,18 @@ impl Reader<'_> {
     }
 
     fn case<'n>(&self, machine: &'n Member, choice: Choice<'_>) -> anyhow::Result<&'n Member> {
+        let (span, cases) = self.cases(machine)?;
+        self.pick(span, cases, choice.test_case, "test case", "--test-case")
+    }
+
+    /// All of a machine, and where they stand.
+    fn cases<'n>(&self, machine: &'n Member) -> anyhow::Result<(Span, &'n [Member])> {
         let what = format!("state machine `{}`", machine.name);
         let fields = self.fields(&machine.value, &what, &["TestCases"])?;
         let cases = fields.get("TestCases").ok_or_else(|| {
             self.error(machine.value.span, &format!("{what} needs the field `TestCases`"))
         })?;
-        let list = self.object(&cases.value, "`TestCases`")?;
-        self.pick(cases.value.span, list, choice.test_case, "test case", "--test-case")
+        Ok((cases.value.span, self.object(&cases.value, "`TestCases`")?))
     }
 
     /// The one that is asked for, or the only one.

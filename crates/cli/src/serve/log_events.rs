@@ -84,8 +84,8 @@ impl LogEvents {
     }
 
     /// Never waits.
-    pub(crate) fn take(&self, step: Box<Step>) {
-        if self.steps.try_send(Message::Step(step)).is_err() {
+    pub(crate) fn take(&self, step: Step) {
+        if self.steps.try_send(Message::Step(Box::new(step))).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -3,6 +3,7 @@
 mod functions;
 mod local;
 pub(crate) mod log_events;
+mod mocks;
 pub(crate) mod settings;
 mod watch;
 
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use everstep_api::{Building, Listening, Place, Service, Tls, serve};
+use everstep_api::{Building, Listening, Place, Service, TestCases, Tls, serve};
 use everstep_interpreter::Limits;
 use everstep_runtime::SystemClock;
 use everstep_store_embedded::{EmbeddedStore, Options};
@@ -21,6 +22,7 @@ use crate::exit::Exit;
 use crate::output::Stream;
 use functions::NoFunctions;
 use log_events::LogEvents;
+use mocks::MockFile;
 use settings::{Given, Settings};
 use watch::Watch;
 
@@ -42,7 +44,9 @@ async fn stay(settings: Settings) -> Result<Exit> {
     let store = EmbeddedStore::open(&settings.data, &Options::default())?;
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
     let (watch, failed) = Watch::new(log.clone());
-    let service = Service::open(Building {
+    let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
+    let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
+    let building = Building {
         store: Arc::new(store),
         functions: Arc::new(NoFunctions),
         observer: Arc::new(watch),
@@ -60,7 +64,8 @@ async fn stay(settings: Settings) -> Result<Exit> {
                 ..Limits::default()
             },
         },
-    })?;
+    };
+    let service = Service::open_with(building, test_cases)?;
     if let Some(log) = &log {
         log.attach(service.reader());
     }

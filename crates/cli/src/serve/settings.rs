@@ -26,6 +26,7 @@ pub(crate) struct Given {
     pub(crate) log_events: Option<String>,
     pub(crate) lambda_endpoint: Option<String>,
     pub(crate) wait_time_scale: Option<f64>,
+    pub(crate) mock_config: Option<PathBuf>,
     #[serde(default)]
     pub(crate) access_keys: BTreeMap<String, String>,
 }
@@ -45,6 +46,7 @@ pub(crate) struct Settings {
     #[expect(dead_code, reason = "for the runner of functions, which is to come")]
     pub(crate) lambda_endpoint: Option<String>,
     pub(crate) wait_scale_millionths: u64,
+    pub(crate) mock_config: Option<PathBuf>,
 }
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -92,6 +94,7 @@ impl Settings {
             log_events: given.log_events.as_deref().map(Target::read),
             lambda_endpoint: given.lambda_endpoint.map(endpoint).transpose()?,
             wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
+            mock_config: given.mock_config,
         })
     }
 }
@@ -124,6 +127,7 @@ impl Given {
             log_events: self.log_events.or(other.log_events),
             lambda_endpoint: self.lambda_endpoint.or(other.lambda_endpoint),
             wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
+            mock_config: self.mock_config.or(other.mock_config),
             access_keys: if self.access_keys.is_empty() {
                 other.access_keys
             } else {

@@ -26,7 +26,7 @@ impl Observer for Watch {
         self.log.is_some()
     }
 
-    fn stepped(&self, step: Box<Step>) {
+    fn stepped(&self, step: Step) {
         if let Some(log) = &self.log {
             log.take(step);
         }

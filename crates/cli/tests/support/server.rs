@@ -18,24 +18,28 @@ pub struct Server {
 
 impl Server {
     pub fn start(data: &Path, listen: &str, more: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everstep"))
+        let child = Command::new(env!("CARGO_BIN_EXE_everstep"))
             .args(["serve", "--listen", listen, "--data"])
             .arg(data)
+            .current_dir(root())
             .env_remove("AWS_DEFAULT_REGION")
             .envs(more.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut said = Vec::new();
-        loop {
-            let line = lines.next().expect("it says where it listens").unwrap();
-            if let Some(rest) = line.strip_prefix("everstep listens on ") {
-                let url = rest.split(',').next().unwrap().to_owned();
-                return Self { child, url, said };
+        let mut server = Self { child, url: String::new(), said: Vec::new() };
+        let stderr = server.child.stderr.take().unwrap();
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            match line.strip_prefix("everstep listens on ") {
+                Some(rest) => {
+                    server.url = rest.split(',').next().unwrap().to_owned();
+                    break;
+                }
+                None => server.said.push(line),
             }
-            said.push(line);
         }
+        assert!(!server.url.is_empty(), "it does not listen: {:?}", server.said);
+        server
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {

@@ -59,7 +59,8 @@ impl Start {
 }
 
 fn is_express(api: &Api, arn: &str) -> anyhow::Result<bool> {
-    let machine = api.call("DescribeStateMachine", &json!({ "stateMachineArn": arn }))?;
+    let machine = arn.split('#').next().unwrap_or_default();
+    let machine = api.call("DescribeStateMachine", &json!({ "stateMachineArn": machine }))?;
     Ok(machine["type"] == "EXPRESS")
 }
 
