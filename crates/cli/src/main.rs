@@ -5,6 +5,7 @@ mod configuration;
 mod definition;
 mod exit;
 mod explain;
+mod functions;
 mod input;
 mod output;
 mod remote;

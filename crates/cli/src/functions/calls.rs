@@ -1,0 +1,151 @@
+//! Attempts of invocations, run by the host of processes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use everstep_invocations::{
+    Attempt, AttemptId, Done, Failure, FunctionSettings, Invocations, Outcome, Request, Source,
+    SourceKind,
+};
+use everstep_retry::Class;
+use everstep_runners::{Acceptor, Call, Host, Outcome as Came};
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use super::Deployment;
+
+pub(crate) struct Calls {
+    host: Arc<Host>,
+    settings: Mutex<HashMap<String, Arc<FunctionSettings>>>,
+    running: Arc<Mutex<HashMap<AttemptId, AbortHandle>>>,
+    runtime: Handle,
+}
+
+impl Calls {
+    /// Must be called within a Tokio runtime.
+    pub(super) fn new(host: Arc<Host>) -> Self {
+        let (settings, running) = (Mutex::default(), Arc::default());
+        Self { host, settings, running, runtime: Handle::current() }
+    }
+
+    pub(super) fn deploy(&self, deployment: Deployment) {
+        self.host.deploy(deployment.functions);
+        *lock(&self.settings) = deployment.settings;
+    }
+
+    /// Every function's name, sorted, with how it is invoked.
+    pub(super) fn all(&self) -> Vec<(String, Arc<FunctionSettings>)> {
+        let settings = lock(&self.settings);
+        let mut all: Vec<_> =
+            settings.iter().map(|(name, settings)| (name.clone(), settings.clone())).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.host
+    }
+}
+
+impl everstep_invocations::Functions for Calls {
+    fn function(&self, name: &str) -> Option<Arc<FunctionSettings>> {
+        lock(&self.settings).get(name).cloned()
+    }
+
+    fn start(&self, attempt: Attempt, done: Done) {
+        let (host, running, id) = (self.host.clone(), self.running.clone(), attempt.id);
+        let mut entries = lock(&self.running);
+        let task = self.runtime.spawn(async move {
+            let call = Call {
+                request_id: attempt.invocation.to_string(),
+                payload: attempt.payload.to_vec().into(),
+                client_context: Some(attempt.client_context),
+                attempt: attempt.n,
+                ..Call::default()
+            };
+            let came = host.invoke(&attempt.function, call).await;
+            lock(&running).remove(&id);
+            // Uncalled, it says that the attempt was interrupted.
+            if let Some(outcome) = outcome(&attempt.function, came) {
+                done(outcome, Box::new(|_| {}));
+            }
+        });
+        entries.insert(id, task.abort_handle());
+    }
+
+    /// Whoever stops waiting for a call ends it.
+    fn kill(&self, attempt: AttemptId) {
+        if let Some(task) = lock(&self.running).remove(&attempt) {
+            task.abort();
+        }
+    }
+}
+
+fn outcome(function: &str, came: Came) -> Option<Outcome> {
+    let worker_pid = None;
+    Some(match came {
+        Came::Succeeded { payload } => Outcome::Succeeded { output: payload.to_vec(), worker_pid },
+        Came::Failed { error } => {
+            let payload = Some(error.payload.to_string().into_bytes());
+            let failure = Failure {
+                error_type: error.error_type,
+                class: error.class,
+                message: text(&error.payload["errorMessage"]),
+                stack: stack(&error.payload),
+            };
+            Outcome::Failed { failure, payload, worker_pid }
+        }
+        Came::Throttled => Outcome::Throttled,
+        Came::NotFound => {
+            let failure = Failure {
+                error_type: "Lambda.ResourceNotFoundException".to_owned(),
+                class: Class::Runtime,
+                message: format!("there is no function '{function}' any more"),
+                stack: Vec::new(),
+            };
+            Outcome::Failed { failure, payload: None, worker_pid }
+        }
+        Came::Cancelled => return None,
+    })
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Python's clients say `stackTrace`, those for Node.js `trace`.
+fn stack(payload: &Value) -> Vec<String> {
+    let lines = payload.get("stackTrace").or_else(|| payload.get("trace"));
+    let lines = lines.and_then(Value::as_array).into_iter().flatten();
+    lines.map(text).collect()
+}
+
+/// Calls of tasks that do not wait for them: `InvocationType: Event`.
+pub(super) struct Deferred(pub(super) Arc<Invocations>);
+
+impl Acceptor for Deferred {
+    fn accept(
+        &self,
+        function: &str,
+        call: Call,
+        accepted: Box<dyn FnOnce(Result<(), String>) + Send>,
+    ) {
+        let request = Request {
+            function: function.to_owned(),
+            payload: call.payload.to_vec(),
+            source: Source::new(SourceKind::Task, function),
+            // A task that is asked for again after a crash finds what it has accepted.
+            key: Some(call.request_id),
+            unparseable: false,
+        };
+        let reply = move |answer: everstep_invocations::Result<_>| {
+            accepted(answer.map(|_| ()).map_err(|error| error.to_string()));
+        };
+        self.0.accept(request, Box::new(reply));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

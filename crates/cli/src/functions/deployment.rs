@@ -1,0 +1,141 @@
+//! What a configuration means: for those who run functions, and for those who keep their invocations.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use everstep_config::Config;
+use everstep_config::model as config;
+use everstep_invocations as kept;
+use everstep_runners as run;
+
+/// Calls at a time of a function that does not say.
+const CONCURRENCY: u32 = 16;
+
+/// All functions of a configuration.
+#[derive(Default)]
+pub(crate) struct Deployment {
+    pub(crate) functions: Vec<run::Function>,
+    pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
+}
+
+impl Deployment {
+    /// `region` and `account` are what functions are called by.
+    pub(crate) fn of(config: &Config, region: &str, account: &str) -> Self {
+        let arn = |name: &str| format!("arn:aws:lambda:{region}:{account}:function:{name}");
+        let settings = |function: &config::Function| {
+            let settings = Arc::new(settings(function, arn(&function.name)));
+            (function.name.clone(), settings)
+        };
+        Self {
+            functions: config.functions.iter().map(function).collect(),
+            settings: config.functions.iter().map(settings).collect(),
+        }
+    }
+}
+
+fn function(function: &config::Function) -> run::Function {
+    let handler = || function.handler.clone().unwrap_or_default();
+    let argv = || function.command.iter().map(|part| part.as_str().to_owned()).collect::<Vec<_>>();
+    let runtime = match &function.runtime {
+        config::Runtime::Python { version } => {
+            run::Runtime::Python { handler: handler(), program: interpreter("python", version) }
+        }
+        config::Runtime::Node { .. } => {
+            run::Runtime::Node { handler: handler(), program: "node".to_owned() }
+        }
+        config::Runtime::Provided => run::Runtime::Binary {
+            file: argv().first().map_or_else(|| PathBuf::from("bootstrap"), PathBuf::from),
+            handler: handler(),
+        },
+        config::Runtime::Command => run::Runtime::Command { argv: argv() },
+        config::Runtime::Http => run::Runtime::Http {
+            url: function.url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default(),
+            headers: Vec::new(),
+        },
+    };
+    let env = function.env.iter().map(|(name, value)| (name.clone(), value.as_str().to_owned()));
+    run::Function {
+        name: function.name.clone(),
+        version: VERSION.to_owned(),
+        runtime,
+        code: std::path::absolute(&function.code_dir).unwrap_or_else(|_| function.code_dir.clone()),
+        env: env.collect(),
+        timeout_ms: function.timeout_ms.value,
+        memory_mib: function.memory_mib.unwrap_or(MEMORY_MIB),
+        concurrency_max: Some(function.concurrency.value.unwrap_or(CONCURRENCY)),
+        idle_ms_max: function.idle_timeout_ms,
+        invocations_max: function.max_invocations,
+        bootstrap: match function.bootstrap {
+            config::Bootstrap::Auto => run::Bootstrap::Auto,
+            config::Bootstrap::Official => run::Bootstrap::Official,
+            config::Bootstrap::Builtin => run::Bootstrap::Builtin,
+        },
+    }
+}
+
+const VERSION: &str = "$LATEST";
+/// Memory of a function that does not say.
+const MEMORY_MIB: u32 = 1024;
+
+/// `python3.11` if there is one, else the one that there is.
+fn interpreter(name: &str, version: &str) -> String {
+    let exact = format!("{name}{version}");
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder: PathBuf| is_file(&folder.join(&exact)))
+    });
+    if found { exact } else { format!("{name}3") }
+}
+
+fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings {
+    let targets = |given: &Option<everstep_config::Given<config::Target>>| {
+        given.iter().map(|given| target(&given.value)).collect::<Vec<_>>()
+    };
+    let mut on_failure = targets(&function.on_failure);
+    on_failure.extend(targets(&function.dead_letter));
+    let edge = |edge: &config::Edge| kept::Edge {
+        function: edge.name.clone(),
+        input: match edge.input_type {
+            config::InputType::Scalar => kept::EdgeInput::Scalar,
+            config::InputType::Error => kept::EdgeInput::Error,
+        },
+    };
+    kept::FunctionSettings {
+        version: VERSION.to_owned(),
+        concurrency: function.concurrency.value.unwrap_or(CONCURRENCY),
+        event_age_max_ms: function.max_event_age_ms.value,
+        terms: kept::Terms {
+            arn,
+            policy: function.policy.value.clone(),
+            interrupted: match function.interrupted_attempts {
+                config::InterruptedAttempts::Count => kept::Interrupted::Count,
+                config::InterruptedAttempts::Free => {
+                    kept::Interrupted::Free { most: function.max_interruptions }
+                }
+            },
+            on_success: targets(&function.on_success),
+            on_failure,
+            next: function.next.iter().map(edge).collect(),
+            retry_metadata: match function.retry_metadata {
+                config::RetryMetadata::None => kept::RetryMetadata::None,
+                config::RetryMetadata::Unum => kept::RetryMetadata::Unum,
+            },
+            dead_letters: true,
+        },
+    }
+}
+
+/// As `destinations` and the shards read it.
+fn target(target: &config::Target) -> kept::Target {
+    kept::Target(match target {
+        config::Target::Function(name) => format!("function:{name}"),
+        config::Target::StateMachine(name) => format!("stateMachine:{name}"),
+        config::Target::Queue(name) => format!("queue:{name}"),
+        config::Target::Http(url) => url.as_str().to_owned(),
+        config::Target::File(path) => format!("file:{}", path.as_str()),
+    })
+}

@@ -1,0 +1,108 @@
+//! Where records of invocations go that are not for functions: state machines, URLs, files.
+//!
+//! Each is delivered until it has arrived, so it may arrive twice; its id is the same each time.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use everstep_api::Service;
+use everstep_api::protocol::Operation;
+use everstep_client::{Client, HeaderName, HeaderValue, Method, Request};
+use everstep_invocations::{Delivered, Delivery};
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use super::Surroundings;
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Destinations {
+    means: Arc<Means>,
+    runtime: Handle,
+}
+
+struct Means {
+    client: Arc<Client>,
+    /// `arn:aws:states:us-east-1:123456789012`
+    place: String,
+    service: OnceLock<Weak<Service>>,
+}
+
+impl Destinations {
+    /// Must be called within a Tokio runtime.
+    pub(super) fn new(client: Arc<Client>, around: &Surroundings<'_>) -> Self {
+        let place = format!("arn:aws:states:{}:{}", around.region, around.account);
+        let means = Arc::new(Means { client, place, service: OnceLock::new() });
+        Self { means, runtime: Handle::current() }
+    }
+
+    pub(super) fn attach(&self, service: &Arc<Service>) {
+        let _ = self.means.service.set(Arc::downgrade(service));
+    }
+}
+
+impl everstep_invocations::Destinations for Destinations {
+    fn deliver(&self, delivery: Delivery, done: Delivered) {
+        let means = self.means.clone();
+        self.runtime.spawn(async move { done(means.deliver(&delivery).await) });
+    }
+}
+
+impl Means {
+    async fn deliver(&self, delivery: &Delivery) -> Result<(), String> {
+        let target = delivery.target.0.as_str();
+        match target.split_once(':') {
+            Some(("stateMachine", name)) => self.start(name, delivery).await,
+            Some(("file", path)) => append(path.to_owned(), delivery.record.to_vec()).await,
+            Some(("http" | "https", _)) => self.post(target, delivery).await,
+            Some(("queue", name)) => Err(format!("queues such as '{name}' are not served yet")),
+            _ => Err(format!("nobody here knows what '{target}' is")),
+        }
+    }
+
+    /// The execution is named after the delivery: made twice, it starts one.
+    async fn start(&self, name: &str, delivery: &Delivery) -> Result<(), String> {
+        let service = self.service.get().and_then(Weak::upgrade);
+        let service = service.ok_or("the service of state machines is not there yet")?;
+        let body = json!({
+            "stateMachineArn": format!("{}:stateMachine:{name}", self.place),
+            "name": delivery.id.to_string(),
+            "input": String::from_utf8_lossy(&delivery.record),
+        });
+        match service.call(Operation::StartExecution, &body).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.name() == "ExecutionAlreadyExists" => Ok(()),
+            Err(error) => Err(format!("{}: {}", error.name(), error.message())),
+        }
+    }
+
+    async fn post(&self, url: &str, delivery: &Delivery) -> Result<(), String> {
+        let id =
+            HeaderValue::from_str(&delivery.id.to_string()).map_err(|error| error.to_string())?;
+        let json = HeaderValue::from_static("application/json");
+        let request = Request::new(Method::POST, url)
+            .header(HeaderName::from_static("content-type"), json)
+            .header(HeaderName::from_static("idempotency-key"), id)
+            .body(delivery.record.to_vec())
+            .timeout(TIMEOUT);
+        let response = self.client.send(request).await.map_err(|error| error.to_string())?;
+        match response.status.is_success() {
+            true => Ok(()),
+            false => Err(format!("it answers {}", response.status)),
+        }
+    }
+}
+
+/// A line for each record, on the disk before it counts as delivered.
+async fn append(path: String, mut record: Vec<u8>) -> Result<(), String> {
+    record.push(b'\n');
+    let write = move || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        file.write_all(&record)?;
+        file.sync_data()
+    };
+    let written = tokio::task::spawn_blocking(write).await;
+    written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}

@@ -1,0 +1,161 @@
+//! The functions of a server: what `everstep.yaml` says, run as processes, kept as durable invocations.
+//!
+//! - `deployment`: what the configuration means for those who run and for those who keep;
+//! - `calls`: attempts of invocations, run by the host of processes;
+//! - `destinations`: where records go that are not for functions;
+//! - `operations`: what users ask of it through the API.
+
+mod calls;
+mod deployment;
+mod destinations;
+mod operations;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use everstep_api::Service;
+use everstep_client::{Client, Credentials, Options as ClientOptions};
+use everstep_invocations::{Invocations, Parts, SystemClock};
+use everstep_runners::{Host, Options, RemoteLambda, Tasks};
+use everstep_store::Store;
+
+use calls::{Calls, Deferred};
+use destinations::Destinations;
+
+pub(crate) use deployment::Deployment;
+pub(crate) use operations::Operations;
+
+/// Who hears what functions do and say.
+pub(crate) type Ear = Arc<dyn everstep_runners::Observer>;
+
+/// Where a server is and whom it may call.
+pub(crate) struct Surroundings<'s> {
+    pub(crate) data: &'s Path,
+    pub(crate) region: &'s str,
+    pub(crate) account: &'s str,
+    pub(crate) lambda_endpoint: Option<&'s str>,
+}
+
+pub(crate) struct Functions {
+    host: Arc<Host>,
+    calls: Arc<Calls>,
+    destinations: Arc<Destinations>,
+    invocations: Arc<Invocations>,
+    client: Arc<Client>,
+    remote: Option<RemoteLambda>,
+}
+
+/// How long code that runs may go on when the server stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl Functions {
+    /// Opens what keeps invocations and what runs them, without a function yet. Must be called within a
+    /// Tokio runtime; reads the store.
+    pub(crate) fn open(
+        store: Arc<dyn Store>,
+        around: &Surroundings<'_>,
+        deployment: Deployment,
+        ear: Ear,
+    ) -> Result<Self> {
+        let client = Arc::new(Client::new(ClientOptions::default())?);
+        let shim = vec![std::env::current_exe()?.into(), SHIM.into()];
+        let mut options = Options::new(around.data.join("functions"), shim);
+        options.region = around.region.to_owned();
+        options.account = around.account.to_owned();
+        options.observer = ear;
+        options.client = Some(client.clone());
+        let host = Host::open(options).context("functions cannot be run")?;
+        let host = Arc::new(host);
+        let calls = Arc::new(Calls::new(host.clone()));
+        calls.deploy(deployment);
+        let destinations = Arc::new(Destinations::new(client.clone(), around));
+        let invocations = Arc::new(Invocations::open(Parts {
+            store,
+            functions: calls.clone(),
+            destinations: destinations.clone(),
+            observer: Arc::new(Troubles),
+            clock: Arc::new(SystemClock),
+            settings: everstep_invocations::Settings::default(),
+        })?);
+        let remote =
+            around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
+        Ok(Self { host, calls, destinations, invocations, client, remote })
+    }
+
+    /// Runs the tasks of executions with the functions.
+    pub(crate) fn tasks(&self) -> Tasks {
+        let tasks = Tasks::new(self.host.clone(), self.client.clone())
+            .with_acceptor(Arc::new(Deferred(self.invocations.clone())));
+        match &self.remote {
+            Some(remote) => tasks.with_remote(remote.clone()),
+            None => tasks,
+        }
+    }
+
+    /// Records for state machines need the service, which needs the tasks.
+    pub(crate) fn attach(&self, service: &Arc<Service>) {
+        self.destinations.attach(service);
+    }
+
+    /// Replaces all functions at once; what runs goes on.
+    pub(crate) fn deploy(&self, deployment: Deployment) {
+        self.calls.deploy(deployment);
+    }
+
+    pub(crate) fn operations(&self) -> Operations {
+        Operations::new(self.invocations.clone(), self.calls.clone())
+    }
+
+    /// How processes are bounded here, in words.
+    pub(crate) fn limits(&self) -> String {
+        self.host.limits().describe()
+    }
+
+    /// Lets what runs come to its end, within bounds; what waits stays waiting.
+    pub(crate) async fn shut_down(&self) {
+        let invocations = self.invocations.clone();
+        let _ = tokio::task::spawn_blocking(move || invocations.shut_down(GRACE)).await;
+        self.host.shut_down(GRACE).await;
+    }
+}
+
+/// The hidden command that a worker's process begins as.
+pub(crate) const SHIM: &str = "worker-shim";
+
+fn remote(client: &Arc<Client>, endpoint: &str, region: &str) -> RemoteLambda {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let keys = variable("AWS_ACCESS_KEY_ID").zip(variable("AWS_SECRET_ACCESS_KEY"));
+    let credentials = keys.map(|(access_key_id, secret_access_key)| {
+        let session_token = variable("AWS_SESSION_TOKEN");
+        Credentials { access_key_id, secret_access_key, session_token }
+    });
+    RemoteLambda::new(client.clone(), endpoint, region, credentials)
+}
+
+/// What goes wrong is told; what is final is told by the engine of executions, which shares the store.
+struct Troubles;
+
+impl everstep_invocations::Observer for Troubles {
+    fn delivery_failed(
+        &self,
+        id: everstep_invocations::InvocationId,
+        target: &everstep_invocations::Target,
+        why: &str,
+    ) {
+        let _ = crate::output::Stream::Story.write(&format!(
+            "warning: the record of invocation {id} does not reach {}: {why}; it is tried again\n",
+            target.0
+        ));
+    }
+
+    fn stranded(
+        &self,
+        id: everstep_invocations::InvocationId,
+        error: &everstep_invocations::Error,
+    ) {
+        let _ = crate::output::Stream::Story
+            .write(&format!("error: invocation {id} cannot go on: {error}\n"));
+    }
+}
