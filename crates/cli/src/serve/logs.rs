@@ -1,4 +1,4 @@
-//! What functions say, for a server that nobody watches: a line each on standard output, as their own
+//! What functions say, for a server that nobody watches: a line each on standard error, as their own
 //! platforms do, with the function and the request it was said for.
 
 use everstep_runners::{Event, Observer};
