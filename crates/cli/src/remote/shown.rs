@@ -1,5 +1,7 @@
 //! How answers are shown: tables, facts, times, JSON.
 
+use std::time::SystemTime;
+
 use anyhow::Result;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, LineStyle, Table};
@@ -45,10 +47,19 @@ pub(crate) fn text(answer: &Value, member: &str) -> String {
     answer[member].as_str().unwrap_or_default().to_owned()
 }
 
-/// A time of the API in milliseconds.
+/// A time of the API in milliseconds: a number of seconds, or a text.
 #[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
 pub(crate) fn millis(time: &Value) -> Option<i64> {
+    if let Some(text) = time.as_str() {
+        return Some(timestamp::parse(text).ok()?.to_millis());
+    }
     Some((time.as_f64()? * 1000.0).round() as i64)
+}
+
+/// By the clock of this machine.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// `2026-11-16 09:30:00Z`; nothing if there is no time.
@@ -76,6 +87,7 @@ mod tests {
         let check = |time: Value, expected: &str| assert_eq!(moment(&time), expected, "{time}");
         check(serde_json::json!(0), "1970-01-01 00:00:00Z");
         check(serde_json::json!(1_700_000_000.999), "2023-11-14 22:13:20Z");
+        check(serde_json::json!("2023-11-14T22:13:20.999Z"), "2023-11-14 22:13:20Z");
         check(Value::Null, "");
     }
 
