@@ -121,6 +121,12 @@ impl Service {
         self.reader.clone()
     }
 
+    /// The ARN of the machine of this name.
+    #[must_use]
+    pub fn machine_arn(&self, name: &str) -> String {
+        self.arn(&format!("stateMachine:{name}"))
+    }
+
     /// Stops, and waits until all that was accepted is durable. Blocks.
     pub fn shut_down(&self) {
         self.engine.shut_down();

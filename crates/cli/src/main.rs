@@ -20,6 +20,11 @@ use clap::Parser as _;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    // A process that is about to become a function: no command of users.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == functions::SHIM) {
+        return everstep_runners::shim::main(arguments);
+    }
     let commands::Everstep { command } = commands::Everstep::parse();
     let exit = command.run().unwrap_or_else(|error| {
         output::complain(&error);

@@ -1,16 +1,14 @@
 //! `stateMachines`: where definitions are, and how they run. What is in them is not looked at.
 
-use everstep_asl::WorkflowType;
 use everstep_asl::document::{Content, Node};
+use everstep_asl::{Format, WorkflowType};
 use serde_json::Value;
 
 use crate::document;
 use crate::model::{Definition, DefinitionOrigin, StateMachine};
-use crate::origin::{Given, Origin};
 use crate::reader::Field;
-use crate::target::Names;
 
-pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMachine> {
+pub(crate) fn state_machine(field: &Field<'_>) -> Option<StateMachine> {
     let fields = field.fields(format!("state machine `{}`", field.name))?;
     let definition = fields.require("definition").and_then(|field| definition(&field));
     let types = [("STANDARD", WorkflowType::Standard), ("EXPRESS", WorkflowType::Express)];
@@ -18,18 +16,19 @@ pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMac
         fields.get("type").map_or(Some(WorkflowType::Standard), |field| field.word(&types));
     let dialects = [("spec", "spec"), ("aws", "aws")];
     let dialect = fields.get("dialect").map(|field| field.word(&dialects));
-    let on_failure = fields.get("onFailure").and_then(|field| {
-        let origin = Origin::Own(field.line());
-        names.target(&field).map(|value| Given { value, origin })
+    fields.finish(|name| match name {
+        "tracing" => Some("tracing is not supported yet".to_owned()),
+        "onFailure" => Some(
+            "onFailure of a state machine is not supported yet: catch the failure in its definition".to_owned(),
+        ),
+        _ => None,
     });
-    fields.finish(|name| (name == "tracing").then(|| "tracing is not supported yet".to_owned()));
     Some(StateMachine {
         name: field.name.clone(),
         line: field.line(),
         definition: definition?,
         workflow_type: workflow_type?,
         dialect: dialect.flatten().map(str::to_owned),
-        on_failure,
     })
 }
 
@@ -57,6 +56,25 @@ fn definition(field: &Field<'_>) -> Option<Definition> {
         _ => {
             field.cx.report(field.wrong_type("a path or the definition itself"));
             None
+        }
+    }
+}
+
+impl Definition {
+    /// As JSON, whatever it was written in; nothing if it cannot be read.
+    #[must_use]
+    pub fn json(&self) -> Option<String> {
+        let name = match &self.origin {
+            DefinitionOrigin::File(path) => path.display().to_string(),
+            _ => String::new(),
+        };
+        match Format::of(&name, &self.text) {
+            Format::Json => Some(self.text.clone()),
+            format => {
+                let mut text = String::new();
+                write(&everstep_asl::document::read(&self.text, format).ok()?, &mut text);
+                Some(text)
+            }
         }
     }
 }

@@ -192,7 +192,6 @@ pub struct StateMachine {
     pub workflow_type: WorkflowType,
     /// `spec` or `aws`; the server's if there is none.
     pub dialect: Option<String>,
-    pub on_failure: Option<Given<Target>>,
 }
 
 /// Read, but not checked.

@@ -93,12 +93,9 @@ fn resolved(config: &Config) -> String {
     for function in &config.functions {
         write_function(&mut text, function);
     }
-    for StateMachine { name, line, definition, workflow_type, dialect, on_failure } in
-        &config.state_machines
-    {
+    for StateMachine { name, line, definition, workflow_type, dialect } in &config.state_machines {
         let _ = writeln!(text, "state machine {name} ({line}): {workflow_type:?}, {dialect:?}");
         let _ = writeln!(text, "    {}", definition.text.split_whitespace().collect::<String>());
-        let _ = writeln!(text, "    on failure: {on_failure:?}");
     }
     for queue in &config.queues {
         let _ = writeln!(text, "queue {} ({})", queue.name, queue.line);

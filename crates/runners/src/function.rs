@@ -11,6 +11,8 @@ pub struct Function {
     pub runtime: Runtime,
     /// The folder with the code; processes start in it.
     pub code: PathBuf,
+    /// Tells one state of the code from another: when it changes, processes are replaced.
+    pub code_state: u64,
     /// All of the environment that is the function's own.
     pub env: Vec<(String, String)>,
     /// For one call, from the moment the code is given the event.
@@ -71,6 +73,7 @@ impl Function {
             version: "$LATEST".to_owned(),
             runtime,
             code: code.into(),
+            code_state: 0,
             env: Vec::new(),
             timeout_ms: 3_000,
             memory_mib: 128,

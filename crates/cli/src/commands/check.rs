@@ -103,6 +103,26 @@ impl Check {
     }
 }
 
+/// Tells every problem on standard error if one is an error, else how many warnings there are; the
+/// configuration if none is an error.
+pub(crate) fn tell(parsed: Parsed) -> anyhow::Result<Option<Config>> {
+    let config = parsed.config().cloned();
+    let checked = check(parsed);
+    let errors: usize = checked.iter().map(Checked::errors).sum();
+    let warnings: usize = checked.iter().map(Checked::warnings).sum();
+    if errors > 0 {
+        for file in &checked {
+            Stream::Story.write(&render::text::problems(file, Stream::Story))?;
+        }
+        return Ok(None);
+    }
+    if warnings > 0 {
+        let warnings = count(warnings, "warning");
+        Stream::Story.write(&format!("{warnings}: `everstep check` shows them\n"))?;
+    }
+    Ok(config)
+}
+
 /// `2 functions, 1 state machine`
 fn summary(config: &Config) -> String {
     let counts = [

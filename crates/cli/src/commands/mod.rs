@@ -1,8 +1,9 @@
 //! Every command, each in a file of its own.
 
 mod activities;
-mod check;
+pub(crate) mod check;
 mod deadletters;
+mod dev;
 mod executions;
 mod explain;
 mod graph;
@@ -32,6 +33,7 @@ Examples:
   everstep check                                   is everstep.yaml right, and all it names?
   everstep run order.asl.json --mock mocks.json    what happens in this test case?
   everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
+  everstep dev                                     this folder's functions and machines, served and reloaded
   everstep serve                                   the AWS Step Functions API, on this machine
   everstep executions watch order-17               what is this execution doing?
   everstep invoke charge --payload @order.json     what does this function answer?
@@ -52,6 +54,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Run(run::Run),
     Serve(serve::Serve),
+    Dev(dev::Dev),
     Machines(machines::Machines),
     Executions(executions::Executions),
     Activities(activities::Activities),
@@ -71,6 +74,7 @@ impl Command {
             Self::Check(command) => command.run(),
             Self::Run(command) => command.run(),
             Self::Serve(command) => command.run(),
+            Self::Dev(command) => command.run(),
             Self::Machines(command) => command.run(),
             Self::Executions(command) => command.run(),
             Self::Activities(command) => command.run(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::Exit;
+use crate::serve::Manner;
 use crate::serve::settings::Given;
 
 /// Serve the AWS Step Functions API
@@ -47,7 +48,11 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_LOG_EVENTS", value_name = "FILE")]
     log_events: Option<String>,
 
-    /// Where Lambda functions are invoked
+    /// Functions and state machines to serve: an everstep.yaml, or the folder that holds it
+    #[arg(long, env = "EVERSTEP_FUNCTIONS", value_name = "PATH")]
+    functions: Option<PathBuf>,
+
+    /// Where Lambda functions are invoked that are not configured here
     #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
     lambda_endpoint: Option<String>,
 
@@ -69,6 +74,7 @@ Examples:
   everstep serve
   aws stepfunctions --endpoint-url http://127.0.0.1:8083 list-state-machines
   everstep serve --listen 127.0.0.1:9000 --data ./data --dialect aws
+  everstep serve --functions everstep.yaml
   everstep serve --log-events events.jsonl
   everstep serve --mock-config mocks.json --wait-time-scale 0
 
@@ -94,11 +100,12 @@ impl Serve {
             tls_cert: self.tls_cert,
             tls_key: self.tls_key,
             log_events: self.log_events,
+            functions: self.functions,
             lambda_endpoint: self.lambda_endpoint,
             wait_time_scale: self.wait_time_scale,
             mock_config: self.mock_config,
             access_keys: Given::keys_of_environment()?,
         };
-        crate::serve::run(given, self.config.as_deref())
+        crate::serve::run(given, self.config.as_deref(), Manner::Quiet)
     }
 }

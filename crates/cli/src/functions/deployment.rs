@@ -60,6 +60,7 @@ fn function(function: &config::Function) -> run::Function {
         version: VERSION.to_owned(),
         runtime,
         code: std::path::absolute(&function.code_dir).unwrap_or_else(|_| function.code_dir.clone()),
+        code_state: 0,
         env: env.collect(),
         timeout_ms: function.timeout_ms.value,
         memory_mib: function.memory_mib.unwrap_or(MEMORY_MIB),

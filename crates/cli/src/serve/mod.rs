@@ -1,38 +1,63 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
-mod functions;
 mod local;
 pub(crate) mod log_events;
+mod logs;
 mod mocks;
+mod project;
+mod reload;
 pub(crate) mod settings;
+mod teller;
 mod watch;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use everstep_api::extension::Extension;
 use everstep_api::{Building, Listening, Place, Service, TestCases, Tls, serve};
 use everstep_interpreter::Limits;
-use everstep_runtime::SystemClock;
+use everstep_runtime::{SystemClock, TaskRunner};
+use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::Exit;
+use crate::functions::{Ear, Functions, Surroundings};
 use crate::output::Stream;
-use functions::NoFunctions;
 use log_events::LogEvents;
 use mocks::MockFile;
+use project::Project;
 use settings::{Given, Settings};
+use teller::{Teller, Told};
 use watch::Watch;
 
-pub(crate) fn run(given: Given, file: Option<&Path>) -> Result<Exit> {
-    let settings = Settings::resolve(given, file)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(stay(settings))
+/// Whether people watch it at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Quiet,
+    /// What happens is told, and what changes is loaded again.
+    Told,
 }
 
-async fn stay(settings: Settings) -> Result<Exit> {
+pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<Exit> {
+    let settings = Settings::resolve(given, file)?;
+    let project = match &settings.functions {
+        None => None,
+        Some(path) => match Project::read(path)? {
+            Some(project) => Some(project),
+            None => return Ok(Exit::Problems),
+        },
+    };
+    if let Some(project) = &project {
+        project.refuse_unsupported(settings.dialect)?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(stay(settings, project, manner))
+}
+
+async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> Result<Exit> {
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
         None => None,
@@ -41,14 +66,20 @@ async fn stay(settings: Settings) -> Result<Exit> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store = EmbeddedStore::open(&settings.data, &Options::default())?;
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
+    let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
+    let functions = functions(&settings, store.clone(), project.as_ref(), teller.as_ref())?;
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
-    let (watch, failed) = Watch::new(log.clone());
+    let (watch, failed) = Watch::new(log.clone(), teller.clone());
     let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
     let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
+    let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
     let building = Building {
-        store: Arc::new(store),
-        functions: Arc::new(NoFunctions),
+        store,
+        functions: match teller.clone() {
+            Some(teller) => Arc::new(Told { tasks, teller }),
+            None => tasks,
+        },
         observer: Arc::new(watch),
         clock: Arc::new(SystemClock),
         settings: everstep_runtime::Settings {
@@ -66,23 +97,32 @@ async fn stay(settings: Settings) -> Result<Exit> {
         },
     };
     let service = Service::open_with(building, test_cases)?;
+    functions.attach(&service);
     if let Some(log) = &log {
         log.attach(service.reader());
     }
+    if let Some(project) = &project {
+        project.deploy_machines(&service, &settings.account).await?;
+    }
     local::warn()?;
-    announce(&listener, &settings)?;
-    let listening = Listening { keys: settings.keys, tls, ..Listening::default() };
+    announce(&listener, &settings, project.as_ref(), &functions.limits())?;
+    let extension: Arc<dyn Extension> = Arc::new(functions.operations());
+    let keys = settings.keys.clone();
+    let listening = Listening { keys, tls, extension: Some(extension), ..Listening::default() };
     let mut terminate = signal(SignalKind::terminate())?;
     let mut failed = failed;
     let mut outcome = Ok(Exit::Good);
+    let reloading = reload::follow(project, &settings, &functions, &service, teller);
     let stop = async {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = terminate.recv() => {}
             Some(error) = failed.recv() => outcome = Err(error.into()),
+            () = reloading => {}
         }
     };
     serve(listener, service.clone(), listening, stop).await;
+    functions.shut_down().await;
     let finish = move || {
         service.shut_down();
         if let Some(log) = log {
@@ -93,12 +133,47 @@ async fn stay(settings: Settings) -> Result<Exit> {
     outcome
 }
 
+fn functions(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    project: Option<&Project>,
+    teller: Option<&Teller>,
+) -> Result<Functions> {
+    let around = Surroundings {
+        data: &settings.data,
+        region: &settings.region,
+        account: &settings.account,
+        lambda_endpoint: settings.lambda_endpoint.as_deref(),
+    };
+    let deployment = project.map(|project| project.deployment(&settings.region, &settings.account));
+    let ear: Ear = match teller {
+        Some(teller) => Arc::new(teller.clone()),
+        None => Arc::new(logs::Lines),
+    };
+    Functions::open(store, &around, deployment.unwrap_or_default(), ear)
+}
+
 /// One line: where it listens, where the data is, how to call it.
-fn announce(listener: &TcpListener, settings: &Settings) -> Result<()> {
+fn announce(
+    listener: &TcpListener,
+    settings: &Settings,
+    project: Option<&Project>,
+    limits: &str,
+) -> Result<()> {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}", listener.local_addr()?);
     let data = settings.data.display();
     Stream::Story.write(&format!(
         "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} list-state-machines\n"
-    ))
+    ))?;
+    if let Some(project) = project {
+        Stream::Story.write(&format!("{}; limits of {limits}\n", project.summary()))?;
+        if let Some(machine) = project.machines().next() {
+            let hint = format!("everstep executions start {machine} --input '{{}}' --wait");
+            Stream::Story.write(&format!("hint: {hint}\n"))?;
+        } else if let Some(function) = project.functions().next() {
+            Stream::Story.write(&format!("hint: everstep invoke {function} --payload '{{}}'\n"))?;
+        }
+    }
+    Ok(())
 }

@@ -24,6 +24,7 @@ pub(crate) struct Given {
     pub(crate) tls_cert: Option<PathBuf>,
     pub(crate) tls_key: Option<PathBuf>,
     pub(crate) log_events: Option<String>,
+    pub(crate) functions: Option<PathBuf>,
     pub(crate) lambda_endpoint: Option<String>,
     pub(crate) wait_time_scale: Option<f64>,
     pub(crate) mock_config: Option<PathBuf>,
@@ -42,8 +43,9 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) keys: Keys,
     pub(crate) log_events: Option<Target>,
+    /// The configuration of functions and machines.
+    pub(crate) functions: Option<PathBuf>,
     /// Where Lambda functions are invoked that are not known here.
-    #[expect(dead_code, reason = "for the runner of functions, which is to come")]
     pub(crate) lambda_endpoint: Option<String>,
     pub(crate) wait_scale_millionths: u64,
     pub(crate) mock_config: Option<PathBuf>,
@@ -92,6 +94,7 @@ impl Settings {
             tls,
             keys,
             log_events: given.log_events.as_deref().map(Target::read),
+            functions: given.functions,
             lambda_endpoint: given.lambda_endpoint.map(endpoint).transpose()?,
             wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
             mock_config: given.mock_config,
@@ -125,6 +128,7 @@ impl Given {
             tls_cert: self.tls_cert.or(other.tls_cert),
             tls_key: self.tls_key.or(other.tls_key),
             log_events: self.log_events.or(other.log_events),
+            functions: self.functions.or(other.functions),
             lambda_endpoint: self.lambda_endpoint.or(other.lambda_endpoint),
             wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
             mock_config: self.mock_config.or(other.mock_config),

@@ -3,31 +3,41 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use everstep_runtime::{Error, ExecutionId, Observer, Step};
+use everstep_runtime::{Error, ExecutionId, Observer, Prepared, Step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::log_events::LogEvents;
+use super::teller::Teller;
 
 pub(crate) struct Watch {
     failed: UnboundedSender<Error>,
     log: Option<Arc<LogEvents>>,
+    teller: Option<Teller>,
 }
 
 impl Watch {
     /// And where the error arrives that ends everything.
-    pub(crate) fn new(log: Option<Arc<LogEvents>>) -> (Self, UnboundedReceiver<Error>) {
+    pub(crate) fn new(
+        log: Option<Arc<LogEvents>>,
+        teller: Option<Teller>,
+    ) -> (Self, UnboundedReceiver<Error>) {
         let (failed, receiver) = unbounded_channel();
-        (Self { failed, log }, receiver)
+        (Self { failed, log, teller }, receiver)
     }
 }
 
 impl Observer for Watch {
-    fn wants_steps(&self) -> bool {
-        self.log.is_some()
+    fn wants_steps(&self, of: &Prepared) -> bool {
+        self.teller.is_some() || self.log.is_some() && of.revision.logging.is_some()
     }
 
     fn stepped(&self, step: Step) {
-        if let Some(log) = &self.log {
+        if let Some(teller) = &self.teller {
+            teller.stepped(&step);
+        }
+        if let Some(log) = &self.log
+            && step.prepared.revision.logging.is_some()
+        {
             log.take(step);
         }
     }

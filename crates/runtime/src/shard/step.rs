@@ -57,7 +57,7 @@ impl Shard {
             let tell = |reply| After::reply(reply, Ok(ended.clone()));
             after.extend(watchers.into_iter().map(tell));
         }
-        if prepared.revision.logging.is_some() && self.world.observer.wants_steps() {
+        if self.world.observer.wants_steps(&prepared) {
             after.insert(0, slot.observed(&events));
         }
         self.record(&mut slot, was, &events, after);
