@@ -70,7 +70,9 @@ impl Invoke {
             return Ok(exit);
         }
         match manner {
-            Manner::RequestResponse if answer.failed => tell_failure(&self.function, &answer)?,
+            Manner::RequestResponse if answer.failed => {
+                tell_failure(&self.function, &answer, self.key.is_some())?;
+            }
             Manner::RequestResponse => write(&answer)?,
             Manner::Event => tell_accepted(&self.function, &answer.id)?,
             Manner::DryRun => Stream::Story
@@ -95,16 +97,21 @@ fn called(api: &Api, call: Call<'_>) -> anyhow::Result<Answer> {
 
 fn write(answer: &Answer) -> anyhow::Result<()> {
     let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
-    Stream::Data.write(&format!("{}\n", shown::payload(&answer.payload, room)))
+    Stream::Data.write(&format!("{}\n", shown::payload(answer.payload.trim_end(), room)))
 }
 
-fn tell_failure(function: &str, answer: &Answer) -> anyhow::Result<()> {
+fn tell_failure(function: &str, answer: &Answer, has_key: bool) -> anyhow::Result<()> {
     let failed = answer.payload_json();
     let mut text = format!("{function} failed: {}\n", failure::head(&failed));
     for line in failure::stack(&failed) {
         text += &format!("  {line}\n");
     }
-    text += "hint: a call that is waited for runs once; with --async it is retried as the function's policy says\n";
+    text += match has_key {
+        true => "hint: this is the answer to every call with this key; another key runs it again\n",
+        false => {
+            "hint: a call that is waited for runs once; with --async it is retried as the function's policy says\n"
+        }
+    };
     Stream::Story.write(&text)
 }
 

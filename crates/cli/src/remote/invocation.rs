@@ -13,13 +13,22 @@ pub(crate) fn fetch(api: &Api, id: &str) -> anyhow::Result<Value> {
     api.operate("ShowInvocation", &json!({ "id": id }))
 }
 
+/// The session that an invocation is a step of, if it is one.
+pub(crate) fn fetch_session(api: &Api, invocation: &Value) -> anyhow::Result<Value> {
+    match &invocation["sessionId"] {
+        Value::Null => Ok(Value::Null),
+        id => api.operate("DescribeSession", &json!({ "id": id })),
+    }
+}
+
 /// All there is to say of it.
-pub(crate) fn told(invocation: &Value, now_ms: i64) -> String {
+pub(crate) fn told(invocation: &Value, session: &Value, now_ms: i64) -> String {
     let facts = |facts: Vec<(String, String)>| {
         let facts: Vec<_> = facts.iter().map(|(name, text)| (&**name, text.clone())).collect();
         shown::facts(&facts)
     };
     let end = vec![
+        ("Session".to_owned(), session_told(session)),
         ("Goes to".to_owned(), destinations(invocation)),
         ("Next".to_owned(), next(invocation, now_ms)),
     ];
@@ -49,7 +58,6 @@ fn head(invocation: &Value) -> Vec<(&'static str, String)> {
         ("Ended", moment("endedAt")),
         ("Took", took(invocation, "acceptedAt").map(words::measured).unwrap_or_default()),
         ("Throttled", throttled.map(words::times).unwrap_or_default()),
-        ("Session", text("sessionId")),
         ("Redrive of", text("redrivenFrom")),
         ("Redriven as", text("redrivenAs")),
         ("Payload", payload("payload")),
@@ -128,7 +136,7 @@ fn attempt_told(attempt: &Value) -> String {
         lines.extend(failure::stack(attempt));
     }
     if let Some(delay) = attempt["nextDelayMs"].as_i64() {
-        lines.push(format!("tried again after {}", words::span(delay)));
+        lines.push(format!("the next attempt {} later", words::span(delay)));
     }
     lines.join("\n")
 }
@@ -154,6 +162,26 @@ fn destination(destination: &Value) -> String {
             format!("{target}, which has not been told yet: that is tried until it is done")
         }
     }
+}
+
+/// How it stands, and its steps.
+fn session_told(session: &Value) -> String {
+    let head = match shown::text(session, "status").as_str() {
+        "" => return String::new(),
+        "FAILED" => {
+            let [error, function] =
+                ["error", "failedFunction"].map(|part| shown::text(session, part));
+            format!("FAILED: {error} of {function}")
+        }
+        status => status.to_owned(),
+    };
+    let step = |step: &Value| {
+        let [function, id] = ["function", "invocationId"].map(|part| shown::text(step, part));
+        let ended = if step["ended"] == true { "has ended" } else { "has not ended" };
+        format!("{function} ({id}) {ended}")
+    };
+    let steps = session["steps"].as_array().into_iter().flatten().map(step);
+    std::iter::once(head).chain(steps).collect::<Vec<_>>().join("\n")
 }
 
 /// What will happen, and what can be done about it.
@@ -213,7 +241,7 @@ mod tests {
         for (name, value) in change.as_object().unwrap() {
             invocation[name] = value.clone();
         }
-        let told = told(&invocation, 1_794_821_405_000);
+        let told = told(&invocation, &change["session"], 1_794_821_405_000);
         let told = told.split_once("Accepted    2026-11-16 09:30:00Z\n").unwrap().1;
         assert_eq!(told, expected, "{change}");
     }
@@ -240,6 +268,24 @@ mod tests {
         check(
             &json!({ "state": "Exhausted", "redrivenAs": "j" }),
             "Redriven as j\n\nNext        it was sent back: `everstep invocations show j`\n",
+        );
+    }
+
+    #[test]
+    fn the_session() {
+        let step =
+            |function, ended| json!({ "function": function, "invocationId": "i", "ended": ended });
+        check(
+            &json!({ "state": "Succeeded", "session": {
+                "status": "RUNNING", "steps": [step("f", true), step("g", false)],
+            } }),
+            "\nSession     RUNNING\n            f (i) has ended\n            g (i) has not ended\n",
+        );
+        check(
+            &json!({ "state": "Succeeded", "session": {
+                "status": "FAILED", "error": "E", "cause": "no", "failedFunction": "g", "steps": [],
+            } }),
+            "\nSession     FAILED: E of g\n",
         );
     }
 

@@ -57,6 +57,10 @@ pub(crate) fn no_function(api: &Api, name: &str) -> Result<anyhow::Error> {
     let names: Vec<&str> = names.filter_map(|function| function["name"].as_str()).collect();
     Ok(match nearest(name, names.iter().copied()) {
         Some(near) => anyhow!("there is no function `{name}`; did you mean `{near}`?"),
+        None if names.is_empty() => anyhow!(
+            "there is no function `{name}`: this server has none\nhint: `everstep serve --functions PATH` serves \
+             those of an everstep.yaml"
+        ),
         None => {
             let there = choices(names.iter().copied());
             anyhow!("there is no function `{name}`; this server has {there}")

@@ -59,7 +59,7 @@ impl Refused {
             }
             "ThrottlingException" => "the server has more to do than it can; try again",
             "UnknownOperationException" => {
-                "only a server with functions knows this: start one with `everstep serve --functions PATH`"
+                "this is another kind of server, or one that is older than this command"
             }
             "ResourceNotFoundException" if self.operation.ends_with("Invocation") => {
                 "`everstep invocations list` shows those that there are"

@@ -81,6 +81,9 @@ mod tests {
         check("1970-01-01T00:00:01Z", Ok(Since::At(1000)));
         check("-2h", Err("a duration cannot be negative"));
         check("soon", Err("write it as 10s, 15m, 1h30m, PT10S or 00:00:10"));
-        check("1970-01-01T", Err("a number is too short, expected the form 2016-03-14T01:59:00Z"));
+        check(
+            "1970-01-01T",
+            Err("there are too few digits, expected the form 2016-03-14T01:59:00Z"),
+        );
     }
 }

@@ -4,14 +4,17 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{ContentArrangement, LineStyle, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table};
 use everstep_expr::timestamp;
 use serde_json::Value;
 
 use crate::output::Stream;
 use crate::render::json::pretty;
 
-/// A table of the width of the window, or what is said where there is nothing.
+/// Up to this length, names are shown on one line, so that they can be copied.
+const NAME_CHARS_MAX: usize = 40;
+
+/// A table of the width of the window, or what is said where there is nothing. The first column has names.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> Result<()> {
     if rows.is_empty() {
         return Stream::Story.write(&format!("{nothing}\n"));
@@ -22,8 +25,14 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(Stream::Data.width()).unwrap_or(u16::MAX))
         .set_header(header.to_vec());
+    let names_max = rows.iter().filter_map(|row| Some(row.first()?.chars().count())).max();
     for row in rows {
         table.add_row(row);
+    }
+    if names_max.is_some_and(|chars| chars <= NAME_CHARS_MAX)
+        && let Some(names) = table.column_mut(0)
+    {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     let text = table.to_string();
     let lines = text.lines().map(|line| line.trim_end().to_owned() + "\n");

@@ -27,15 +27,15 @@ impl Purge {
         let answer = api.operate("PurgeDeadLetters", &input)?;
         let purged = answer["purged"].as_array().into_iter().flatten();
         let purged: Vec<String> = purged.filter_map(Value::as_str).map(str::to_owned).collect();
+        let missing = self.which.missing(&purged);
         if as_json {
             shown::json(&answer)?;
-        } else {
+        } else if missing.is_none() || !purged.is_empty() {
             Stream::Story.write(&match purged.len() {
                 0 => "there are no such dead letters\n".to_owned(),
                 number => format!("purged {}\n", count(number, "dead letter")),
             })?;
         }
-        self.which.check_all(&purged)?;
-        Ok(Exit::Good)
+        missing.map_or(Ok(Exit::Good), Err)
     }
 }

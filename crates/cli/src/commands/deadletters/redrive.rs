@@ -46,16 +46,14 @@ impl Redrive {
         }
         let answer = api.operate("RedriveDeadLetters", &input)?;
         let pairs = answer["redriven"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if as_json {
-            shown::json(&answer)?
-        } else {
-            tell(pairs)?
-        }
         let done: Vec<String> = pairs.iter().map(|pair| shown::text(pair, "id")).collect();
-        if self.limit.is_none() {
-            self.which.check_all(&done)?;
+        let missing = if self.limit.is_none() { self.which.missing(&done) } else { None };
+        if as_json {
+            shown::json(&answer)?;
+        } else if missing.is_none() || !done.is_empty() {
+            tell(pairs)?;
         }
-        Ok(Exit::Good)
+        missing.map_or(Ok(Exit::Good), Err)
     }
 }
 

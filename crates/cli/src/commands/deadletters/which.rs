@@ -1,6 +1,6 @@
 //! Which dead letters are meant, and what stands beside each in a list.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -93,6 +93,9 @@ impl Which {
             return Ok(());
         }
         let number = list(api, self.to_json(), names::ALL)?.len();
+        if number == 0 {
+            return Ok(());
+        }
         bail!(
             "nothing says which of {} to {verb}\nhint: give their ids or a filter such as --function NAME; --yes \
              takes them all, --dry-run shows them",
@@ -100,14 +103,13 @@ impl Which {
         )
     }
 
-    /// Every id that was given must have been one; `done` are those of which something became.
-    pub(super) fn check_all(&self, done: &[String]) -> anyhow::Result<()> {
-        match self.ids.iter().find(|id| !done.contains(id)) {
-            None => Ok(()),
-            Some(id) => bail!(
-                "there is no dead letter {id} that is meant\nhint: `everstep invocations show {id}` tells what became of it"
-            ),
-        }
+    /// An id that was given and is none of those of which something became.
+    pub(super) fn missing(&self, done: &[String]) -> Option<anyhow::Error> {
+        let id = self.ids.iter().find(|id| !done.contains(id))?;
+        Some(anyhow!(
+            "{id} is no dead letter, or none that the filters let through\nhint: `everstep invocations show {id}` \
+             tells what it is"
+        ))
     }
 }
 
@@ -138,10 +140,19 @@ pub(super) fn table(letters: &[Value]) -> anyhow::Result<()> {
             shown::text(letter, "function"),
             shown::moment(&letter["endedAt"]),
             letter["attemptCount"].to_string(),
-            shown::text(letter, "reason"),
-            last_error(letter),
+            why(letter),
         ]
     };
-    let header = ["Id", "Function", "Ended", "Attempts", "Reason", "Last error"];
+    let header = ["Id", "Function", "Ended", "Attempts", "Why"];
     shown::table(&header, letters.iter().map(row).collect(), "there are no such dead letters")
+}
+
+/// The last error, and the reason for giving up if it is not that no retry was left.
+fn why(letter: &Value) -> String {
+    let (reason, error) = (shown::text(letter, "reason"), last_error(letter));
+    match (reason.as_str(), error.is_empty()) {
+        ("RetriesExhausted", false) => error,
+        (_, true) => reason,
+        (_, false) => format!("{reason}: {error}"),
+    }
 }

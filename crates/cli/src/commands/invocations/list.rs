@@ -67,7 +67,7 @@ impl List {
             shown::json(&json!({ "invocations": found }))?;
             return Ok(Exit::Good);
         }
-        let header = ["Id", "Function", "State", "Accepted", "Attempts", "Last error"];
+        let header = ["Id", "Function", "State", "Accepted", "Last error"];
         shown::table(&header, found.iter().map(row).collect(), "there are no such invocations")?;
         if more {
             Stream::Story.write(&format!("there are more: --limit shows more than {max}\n"))?;
@@ -83,7 +83,6 @@ fn row(invocation: &Value) -> Vec<String> {
         text("function"),
         text("state"),
         shown::moment(&invocation["acceptedAt"]),
-        invocation["attemptCount"].to_string(),
         last_error(invocation),
     ]
 }

@@ -19,7 +19,8 @@ impl Show {
         if as_json {
             shown::json(&found)?;
         } else {
-            Stream::Data.write(&invocation::told(&found, shown::now_ms()))?;
+            let session = invocation::fetch_session(api, &found)?;
+            Stream::Data.write(&invocation::told(&found, &session, shown::now_ms()))?;
         }
         Ok(Exit::Good)
     }
