@@ -40,8 +40,8 @@ pub(super) fn read(
     let payload = if payload.is_empty() { b"{}".to_vec() } else { payload };
     let of_query = uri.query().unwrap_or_default().split('&');
     let of_query = of_query.filter_map(|pair| pair.split_once('='));
-    let of_query = of_query.filter(|(name, _)| *name == "Qualifier").map(|(_, value)| value);
-    let qualifier = qualifier.or_else(|| of_query.last()).map(str::to_owned);
+    let mut of_query = of_query.filter(|(name, _)| *name == "Qualifier").map(|(_, value)| value);
+    let qualifier = qualifier.or_else(|| of_query.next()).map(str::to_owned);
     let key = text("idempotency-key").or_else(|| text("x-everstep-execution-name"));
     let (function, key) = (function.to_owned(), key.map(str::to_owned));
     Ok(Invoke { function, qualifier, manner, payload, key })
