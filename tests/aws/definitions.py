@@ -26,6 +26,16 @@ def task(resource, parameters=None, **fields):
     return text({"Work": state if parameters is None else state | {"Parameters": parameters}})
 
 
+def distributed(state, express=False, **fields):
+    """A Map over the input whose children are executions of one state."""
+    processor = {
+        "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS" if express else "STANDARD"},
+        "StartAt": "Each",
+        "States": {"Each": state | {"End": True}},
+    }
+    return text({"Map": {"Type": "Map", "Label": "each", "ItemProcessor": processor, "End": True} | fields})
+
+
 PASS = passing()
 WAIT = waiting()
 FAIL = failing()

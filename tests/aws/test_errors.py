@@ -12,12 +12,13 @@ import socket
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from definitions import PASS, WAIT, task
+from definitions import PASS, WAIT, distributed, task
 from everstep import DEADLINE_SECONDS, ROLE, arn
 from model import OPERATIONS, errors
 
 NO_MACHINE = arn("stateMachine:nowhere")
 NO_EXECUTION = arn("execution:nowhere:nothing")
+NO_MAP_RUN = arn("mapRun:nowhere/label:nothing-0")
 LABELLED = arn("stateMachine:machine/Map")
 LONG = arn("execution:m:" + "x" * 300)
 TAGS = [{"key": f"k{number}", "value": "v"} for number in range(51)]
@@ -45,15 +46,6 @@ NEVER = {
     ("UpdateStateMachineAlias", "StateMachineDeleting"): "aliases are gone as soon as their machine is being deleted",
     ("CreateStateMachineAlias", "InvalidName"): "the model's pattern refuses such names: a ValidationException",
     ("StartSyncExecution", "StateMachineDeleting"): "no record of an EXPRESS execution holds its machine back",
-    # With distributed Map states.
-    ("DescribeMapRun", "ResourceNotFound"): "not there yet",
-    ("DescribeMapRun", "InvalidArn"): "not there yet",
-    ("ListMapRuns", "ExecutionDoesNotExist"): "not there yet",
-    ("ListMapRuns", "InvalidArn"): "not there yet",
-    ("ListMapRuns", "InvalidToken"): "not there yet",
-    ("UpdateMapRun", "ResourceNotFound"): "not there yet",
-    ("UpdateMapRun", "InvalidArn"): "not there yet",
-    ("UpdateMapRun", "ValidationException"): "not there yet",
 }
 
 CASES = {}
@@ -109,6 +101,20 @@ simple("DescribeActivity", "ActivityDoesNotExist", activityArn=arn("activity:now
 simple("GetActivityTask", "InvalidArn", activityArn="no ARN")
 simple("GetActivityTask", "ActivityDoesNotExist", activityArn=arn("activity:nowhere"))
 simple("ListActivities", "InvalidToken", nextToken="none")
+
+
+@case("ListMapRuns", "InvalidToken")
+def _(world):
+    world.sfn.list_map_runs(executionArn=world.start(world.machine()), nextToken="none")
+
+
+@case("UpdateMapRun", "ValidationException")
+def _(world):
+    """It is over."""
+    execution = world.start(world.machine(distributed({"Type": "Pass"})), [1])
+    world.ended(execution)
+    run = world.sfn.list_map_runs(executionArn=execution)["mapRuns"][0]["mapRunArn"]
+    world.sfn.update_map_run(mapRunArn=run, maxConcurrency=1)
 
 
 @case("CreateActivity", "ActivityAlreadyExists")
@@ -363,6 +369,12 @@ simple("ListExecutions", "InvalidArn", stateMachineArn="no ARN")
 simple("ListExecutions", "StateMachineDoesNotExist", stateMachineArn=NO_MACHINE)
 simple("ListExecutions", "ResourceNotFound", mapRunArn=arn("mapRun:machine/Map:00000000-0000-0000-0000-000000000000"))
 simple("ListExecutions", "ValidationException")
+simple("DescribeMapRun", "InvalidArn", mapRunArn=NO_EXECUTION)
+simple("DescribeMapRun", "ResourceNotFound", mapRunArn=NO_MAP_RUN)
+simple("ListMapRuns", "InvalidArn", executionArn="no ARN")
+simple("ListMapRuns", "ExecutionDoesNotExist", executionArn=NO_EXECUTION)
+simple("UpdateMapRun", "InvalidArn", mapRunArn="no ARN")
+simple("UpdateMapRun", "ResourceNotFound", mapRunArn=NO_MAP_RUN, maxConcurrency=1)
 simple("RedriveExecution", "InvalidArn", executionArn="no ARN")
 simple("RedriveExecution", "ExecutionDoesNotExist", executionArn=NO_EXECUTION)
 simple("RedriveExecution", "ValidationException", executionArn=LONG)

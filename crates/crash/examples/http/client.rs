@@ -32,9 +32,32 @@ impl Client {
         operation: &str,
         body: &str,
     ) -> std::io::Result<(u16, String)> {
+        self.post("/", &format!("X-Amz-Target: AWSStepFunctions.{operation}"), body)
+    }
+
+    /// The answer of an operation that is not AWS's.
+    pub(crate) fn call_own(&mut self, operation: &str, body: &Value) -> Value {
+        let target = format!("X-Amz-Target: Everstep.{operation}");
+        let (status, body) = self.post("/", &target, &body.to_string()).expect("it answers");
+        assert_eq!(status, 200, "{operation}: {body}");
+        serde_json::from_str(&body).expect("answers are JSON")
+    }
+
+    /// Lambda's `Invoke`.
+    pub(crate) fn invoke(
+        &mut self,
+        function: &str,
+        manner: &str,
+        payload: &str,
+    ) -> std::io::Result<(u16, String)> {
+        let path = format!("/2015-03-31/functions/{function}/invocations");
+        self.post(&path, &format!("X-Amz-Invocation-Type: {manner}"), payload)
+    }
+
+    fn post(&mut self, path: &str, header: &str, body: &str) -> std::io::Result<(u16, String)> {
         let request = format!(
-            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
-             X-Amz-Target: AWSStepFunctions.{operation}\r\nContent-Length: {}\r\n\r\n{body}",
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
+             {header}\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
         self.stream.get_mut().write_all(request.as_bytes())?;

@@ -5,6 +5,7 @@
 //! with one connection. docs/benchmarks.md keeps the figures.
 
 mod client;
+mod functions;
 mod server;
 
 use std::process::ExitCode;
@@ -15,17 +16,21 @@ use client::Client;
 use serde_json::{Value, json};
 use server::Server;
 
-const USAGE: &str = "usage: http <everstep binary> [start|latency|activities|map|idle]
+const USAGE: &str = "usage: http <everstep binary> [start|latency|activities|map|functions|idle]
 
   start        StartExecution of ten Pass states, 64 clients: executions a second, each durable
   latency      one client: from StartExecution to SUCCEEDED
   activities   chains of five activity tasks, 64 workflows and 64 workers
   map          a distributed Map of 10,000 items, STANDARD and EXPRESS children
+  functions    a Python handler that does nothing: called, handed over, failing
   idle         time from the start of the process to the first answer, memory when idle
 
 All of them without a word. EVERSTEP_BENCH_DIR names the directory to write to.";
 
 const CLIENTS: usize = 64;
+
+/// Given the server's binary, prints what it finds.
+type Measurement = fn(&str);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,12 +38,13 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let known: [(&str, fn(&str)); 5] = [
+    let known: [(&str, Measurement); 6] = [
         ("idle", idle),
         ("start", start),
         ("latency", latency),
         ("activities", activities),
         ("map", map),
+        ("functions", functions::run),
     ];
     let wanted = arguments.get(1).map(String::as_str);
     if wanted.is_some_and(|wanted| known.iter().all(|(name, _)| *name != wanted)) {
@@ -216,7 +222,7 @@ fn map(binary: &str) {
     }
 }
 
-fn in_parallel(threads: usize, work: impl Fn(usize) + Sync) {
+pub(crate) fn in_parallel(threads: usize, work: impl Fn(usize) + Sync) {
     std::thread::scope(|scope| {
         for number in 0..threads {
             let work = &work;

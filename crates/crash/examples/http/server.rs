@@ -1,7 +1,7 @@
 //! A server: a process of its own, on a directory that goes away with it.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -19,12 +19,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(binary: &str) -> Self {
-        let base =
-            std::env::var_os("EVERSTEP_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-        let directory = tempfile::tempdir_in(base).expect("the directory can be written");
+        Self::with_functions(binary, None)
+    }
+
+    pub(crate) fn with_functions(binary: &str, functions: Option<&Path>) -> Self {
+        let directory = directory();
         let address = free_address();
         let begun = Instant::now();
-        let process = Command::new(binary)
+        let mut command = Command::new(binary);
+        if let Some(functions) = functions {
+            command.env("EVERSTEP_FUNCTIONS", functions);
+        }
+        let process = command
             .args(["serve", "--listen", &address.to_string(), "--data"])
             .arg(directory.path())
             .stdout(Stdio::null())
@@ -64,6 +70,13 @@ impl Server {
         let kib = line.and_then(|line| line.trim().split(' ').next()?.parse::<f64>().ok());
         kib.expect("it has memory") / 1024.0
     }
+}
+
+/// A fresh directory that goes away again.
+pub(crate) fn directory() -> TempDir {
+    let base =
+        std::env::var_os("EVERSTEP_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    tempfile::tempdir_in(base).expect("the directory can be written")
 }
 
 /// An address that nobody listens at now.
