@@ -1,12 +1,16 @@
 """What all tests share: one server, and a world of short words for what they do to it."""
 
 import json
+import pathlib
 import uuid
 
 import pytest
 
 from definitions import PASS, WAIT, task
 from everstep import ROLE, Server, until
+
+
+FUNCTIONS = pathlib.Path(__file__).parent / "functions"
 
 
 class World:
@@ -90,6 +94,14 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="session")
 def sfn(server):
     return server.client()
+
+
+@pytest.fixture(scope="session")
+def functions(tmp_path_factory):
+    """A server with the functions of the folder beside."""
+    server = Server(tmp_path_factory.mktemp("functions") / "store", {"EVERSTEP_FUNCTIONS": str(FUNCTIONS)})
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -91,11 +91,11 @@ class Server:
         bad = [line for line in self.said if "panicked" in line or "error" in line]
         assert not bad, self.said
 
-    def client(self, key="any", secret="any", retries=0, timeout=70, **config):
+    def client(self, key="any", secret="any", retries=0, timeout=70, service="stepfunctions", **config):
         """The SDK puts `sync-` before the host of two operations unless it is told not to."""
         config = {"inject_host_prefix": False, "max_pool_connections": 50} | config
         return boto3.client(
-            "stepfunctions",
+            service,
             endpoint_url=self.url,
             region_name=REGION,
             aws_access_key_id=key,

@@ -114,3 +114,32 @@ def test_the_example_of_the_documentation(server):
     quiet = {"PATH": path, "AWS_PAGER": "", "NO_PROXY": ""}
     done = subprocess.run(["bash", "-ec", commands], env=os.environ | quiet, capture_output=True, text=True)
     assert done.stdout.endswith(printed + "\n"), done.stderr
+
+
+def test_lambda_invoke(functions, tmp_path):
+    """The function's answer goes to a file, the rest to standard output."""
+
+    def invoke(name, payload):
+        out = tmp_path / "out.json"
+        command = [PROGRAM, "lambda", "invoke", "--endpoint-url", functions.url, "--output", "json"]
+        command += ["--function-name", name, "--payload", f"file://{payload}", str(out)]
+        variables = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": REGION}
+        variables |= {"AWS_CONFIG_FILE": os.devnull, "AWS_MAX_ATTEMPTS": "1", "AWS_PAGER": ""}
+        done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+        return done, out
+
+    # Version 1 sends the file as it is, version 2 takes it for base64 unless it is binary: `fileb`.
+    event = tmp_path / "event.json"
+    event.write_text('{"n": 1}')
+    done, out = invoke("greet", event)
+    if "Invalid base64" in done.stderr:
+        event.write_text("eyJuIjogMX0=")
+        done, out = invoke("greet", event)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"StatusCode": 200, "ExecutedVersion": "$LATEST"}
+    assert json.loads(out.read_text())["hello"] == {"n": 1}
+    done, out = invoke("fails", event)
+    assert json.loads(done.stdout)["FunctionError"] == "Unhandled"
+    assert json.loads(out.read_text())["errorType"] == "NoFunds"
+    done, _ = invoke("nobody", event)
+    assert done.returncode != 0 and "ResourceNotFoundException" in done.stderr

@@ -37,6 +37,11 @@ use crate::reader::{Cx, Loader};
 /// The names under which a configuration is looked for in a folder.
 pub const FILE_NAMES: [&str; 2] = ["everstep.yaml", "everstep.yml"];
 
+/// A duration in milliseconds, in any form that a configuration may have it; otherwise what to write.
+pub fn duration_ms(text: &str) -> Result<u64, String> {
+    duration::parse(text).map_err(|no| no.hint)
+}
+
 /// What came of an entry.
 #[derive(Debug)]
 pub struct Parsed {

@@ -99,11 +99,7 @@ pub(super) fn refused(refusal: &Refusal, request_id: &str) -> Response<Body> {
 
 /// What the front door says, in Lambda's form.
 pub(super) fn refusal(error: &Error) -> Refusal {
-    Refusal {
-        status: error.status(),
-        name: "AccessDeniedException",
-        message: error.message().to_owned(),
-    }
+    Refusal { status: error.status(), name: error.name(), message: error.message().to_owned() }
 }
 
 #[cfg(test)]

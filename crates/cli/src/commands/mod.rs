@@ -2,10 +2,13 @@
 
 mod activities;
 pub(crate) mod check;
+mod deadletters;
 mod dev;
 mod executions;
 mod explain;
 mod graph;
+mod invocations;
+mod invoke;
 mod machines;
 mod rules;
 mod run;
@@ -33,11 +36,13 @@ Examples:
   everstep dev                                     this folder's functions and machines, served and reloaded
   everstep serve                                   the AWS Step Functions API, on this machine
   everstep executions watch order-17               what is this execution doing?
+  everstep invoke charge --payload @order.json     what does this function answer?
+  everstep deadletters list --since 2h             which events has a function failed on?
   everstep graph order.asl.json -o order.svg       what does it look like?
 
 Exit codes:
   0  good
-  1  the definition has problems, or the execution failed
+  1  the definition has problems, or the execution or the function failed
   2  the command line is wrong, or a file cannot be read or written
 
 Exit codes of `run` differ a little: `everstep run --help` lists them.
@@ -53,6 +58,10 @@ pub(crate) enum Command {
     Machines(machines::Machines),
     Executions(executions::Executions),
     Activities(activities::Activities),
+    Invoke(invoke::Invoke),
+    Invocations(invocations::Invocations),
+    #[command(name = "deadletters")]
+    DeadLetters(deadletters::DeadLetters),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -69,6 +78,9 @@ impl Command {
             Self::Machines(command) => command.run(),
             Self::Executions(command) => command.run(),
             Self::Activities(command) => command.run(),
+            Self::Invoke(command) => command.run(),
+            Self::Invocations(command) => command.run(),
+            Self::DeadLetters(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Graph(command) => command.run(),
             Self::Rules(command) => command.run(),

@@ -116,7 +116,7 @@ impl Run {
         if self.input == "-" && self.file == "-" {
             bail!("the definition and the input cannot both come from standard input");
         }
-        let input = Payload::new(input::read(&self.input)?);
+        let input = Payload::new(input::read("--input", &self.input)?);
         let Ok((source, machine)) = definition::load(&self.file)? else {
             return Ok(Exit::Unusable);
         };

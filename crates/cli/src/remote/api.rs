@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use everstep_client::{
-    Client, Credentials, Error, HeaderName, HeaderValue, Kind, Method, Options, Request, Signing,
+    Client, Credentials, Error, HeaderName, HeaderValue, Kind, Method, Options, Request, Response,
+    Signing,
 };
 use serde_json::{Value, json};
 
@@ -39,6 +40,10 @@ pub(crate) struct Api {
     endpoint: String,
     signing: Option<Signing>,
 }
+
+/// What the targets of operations begin with.
+const STEP_FUNCTIONS: &str = "AWSStepFunctions";
+const OWN: &str = "Everstep";
 
 /// No answer came. It may come when the server is there again.
 #[derive(Debug)]
@@ -115,8 +120,24 @@ impl Api {
         operation: &str,
         input: &Value,
     ) -> Result<Result<Value, Refused>> {
-        let answer = self.runtime.block_on(self.client.send(self.request(operation, input)?));
-        let answer = answer.map_err(|error| self.unanswered(&error))?;
+        self.ask(STEP_FUNCTIONS, operation, input)
+    }
+
+    /// As [`Self::call`], of an operation that is everstep's own.
+    pub(crate) fn operate(&self, operation: &str, input: &Value) -> Result<Value> {
+        self.ask(OWN, operation, input)?.map_err(|refused| anyhow!(refused.in_words()))
+    }
+
+    fn ask(&self, service: &str, operation: &str, input: &Value) -> Result<Result<Value, Refused>> {
+        let target = HeaderValue::try_from(format!("{service}.{operation}"))?;
+        let request = Request::new(Method::POST, &*self.endpoint)
+            .header(HeaderName::from_static("x-amz-target"), target)
+            .header(
+                HeaderName::from_static("content-type"),
+                HeaderValue::from_static("application/x-amz-json-1.0"),
+            )
+            .body(input.to_string());
+        let answer = self.send(request, "states")?;
         let body: Value = serde_json::from_slice(&answer.body).with_context(|| {
             let status = answer.status.as_u16();
             format!("{} does not speak the Step Functions API (status {status})", self.endpoint)
@@ -124,17 +145,16 @@ impl Api {
         Ok(if answer.status.is_success() { Ok(body) } else { Err(problem::read(operation, &body)) })
     }
 
-    fn request(&self, operation: &str, input: &Value) -> Result<Request> {
-        let target = HeaderValue::try_from(format!("AWSStepFunctions.{operation}"))?;
-        let mut request = Request::new(Method::POST, &*self.endpoint)
-            .header(HeaderName::from_static("x-amz-target"), target)
-            .header(
-                HeaderName::from_static("content-type"),
-                HeaderValue::from_static("application/x-amz-json-1.0"),
-            )
-            .body(input.to_string());
-        request.sign.clone_from(&self.signing);
-        Ok(request)
+    /// Signed for the service, if there are keys.
+    pub(super) fn send(&self, mut request: Request, service: &str) -> Result<Response> {
+        let signing = self.signing.clone();
+        request.sign = signing.map(|signing| Signing { service: service.to_owned(), ..signing });
+        let answer = self.runtime.block_on(self.client.send(request));
+        answer.map_err(|error| self.unanswered(&error))
+    }
+
+    pub(super) fn endpoint(&self) -> &str {
+        &self.endpoint
     }
 
     fn unanswered(&self, error: &Error) -> anyhow::Error {
@@ -155,22 +175,42 @@ impl Api {
         &self,
         operation: &str,
         member: &str,
-        mut input: Value,
+        input: Value,
         max: usize,
     ) -> Result<Vec<Value>> {
-        let mut all = Vec::new();
-        loop {
-            input["maxResults"] = json!((max - all.len()).clamp(1, 1000));
-            let mut page = self.call(operation, &input)?;
-            if let Value::Array(elements) = page[member].take() {
-                all.extend(elements);
-            }
-            match page["nextToken"].take() {
-                Value::String(token) if all.len() < max => input["nextToken"] = json!(token),
-                _ => break,
-            }
-        }
-        all.truncate(max);
-        Ok(all)
+        pages(|input| self.call(operation, input), member, input, max)
     }
+
+    /// As [`Self::list`], of an operation that is everstep's own.
+    pub(crate) fn list_own(
+        &self,
+        operation: &str,
+        member: &str,
+        input: Value,
+        max: usize,
+    ) -> Result<Vec<Value>> {
+        pages(|input| self.operate(operation, input), member, input, max)
+    }
+}
+
+fn pages(
+    call: impl Fn(&Value) -> Result<Value>,
+    member: &str,
+    mut input: Value,
+    max: usize,
+) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    loop {
+        input["maxResults"] = json!((max - all.len()).clamp(1, 1000));
+        let mut page = call(&input)?;
+        if let Value::Array(elements) = page[member].take() {
+            all.extend(elements);
+        }
+        match page["nextToken"].take() {
+            Value::String(token) if all.len() < max => input["nextToken"] = json!(token),
+            _ => break,
+        }
+    }
+    all.truncate(max);
+    Ok(all)
 }

@@ -1,7 +1,7 @@
 //! An execution elsewhere, followed to its end and told of as if it were here.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use everstep_asl::{Machine, Options, Source};
@@ -12,7 +12,7 @@ use super::api::{Api, Unanswered};
 use super::deduction::Deduction;
 use super::event::HistoryEvent;
 use super::names::ALL;
-use super::shown;
+use super::shown::{self, now_ms};
 use crate::output::Stream;
 use crate::run::report;
 use crate::run::story::{RunId, Story};
@@ -161,9 +161,4 @@ pub(crate) fn write_output(described: &Value) -> Result<()> {
     let Some(output) = described["output"].as_str() else { return Ok(()) };
     let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
     Stream::Data.write(&format!("{}\n", shown::payload(output, room)))
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -6,9 +6,13 @@
 pub(crate) mod api;
 mod deduction;
 pub(crate) mod event;
+pub(crate) mod failure;
 pub(crate) mod following;
+pub(crate) mod invocation;
+pub(crate) mod lambda;
 pub(crate) mod names;
 mod problem;
+pub(crate) mod selection;
 pub(crate) mod shown;
 
 pub(crate) use api::{Api, Connection};

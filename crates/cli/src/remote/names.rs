@@ -50,6 +50,24 @@ pub(crate) fn activity(api: &Api, name: &str) -> Result<String> {
     arn.map(str::to_owned).ok_or_else(|| unknown("activity", "activities", name, names()))
 }
 
+/// Why there is no function of that name, with the one that was probably meant.
+pub(crate) fn no_function(api: &Api, name: &str) -> Result<anyhow::Error> {
+    let functions = api.operate("ListFunctions", &json!({}))?;
+    let names = functions["functions"].as_array().into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(|function| function["name"].as_str()).collect();
+    Ok(match nearest(name, names.iter().copied()) {
+        Some(near) => anyhow!("there is no function `{name}`; did you mean `{near}`?"),
+        None if names.is_empty() => anyhow!(
+            "there is no function `{name}`: this server has none\nhint: `everstep serve --functions PATH` serves \
+             those of an everstep.yaml"
+        ),
+        None => {
+            let there = choices(names.iter().copied());
+            anyhow!("there is no function `{name}`; this server has {there}")
+        }
+    })
+}
+
 fn unknown<'n>(
     what: &str,
     command: &str,

@@ -16,10 +16,14 @@ pub(super) fn read(operation: &str, body: &Value) -> Refused {
     // Services put a namespace before it: `com.amazonaws.swf.service.v2.model#InvalidArn`.
     let code = code.rsplit('#').next().unwrap_or_default().to_owned();
     let message = text("message").or_else(|| text("Message")).unwrap_or("it does not say why");
-    Refused { operation: operation.to_owned(), code, message: message.to_owned() }
+    Refused::new(operation, code, message.to_owned())
 }
 
 impl Refused {
+    pub(super) fn new(operation: &str, code: String, message: String) -> Self {
+        Self { operation: operation.to_owned(), code, message }
+    }
+
     pub(crate) fn in_words(&self) -> String {
         let Self { operation, code, message } = self;
         match self.hint() {
@@ -54,6 +58,18 @@ impl Refused {
                 "the server has other access keys: see EVERSTEP_ACCESS_KEYS, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             }
             "ThrottlingException" => "the server has more to do than it can; try again",
+            "UnknownOperationException" => {
+                "this is another kind of server, or one that is older than this command"
+            }
+            "ResourceNotFoundException" if self.operation.ends_with("Invocation") => {
+                "`everstep invocations list` shows those that there are"
+            }
+            "ResourceConflictException" if self.operation == "CancelInvocation" => {
+                "what has ended cannot be cancelled; `everstep invocations show ID` tells how it ended"
+            }
+            "TooManyRequestsException" if self.operation == "Invoke" => {
+                "--async lets it wait for its turn"
+            }
             _ => return None,
         })
     }

@@ -1,15 +1,20 @@
 //! How answers are shown: tables, facts, times, JSON.
 
+use std::time::SystemTime;
+
 use anyhow::Result;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{ContentArrangement, LineStyle, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table};
 use everstep_expr::timestamp;
 use serde_json::Value;
 
 use crate::output::Stream;
 use crate::render::json::pretty;
 
-/// A table of the width of the window, or what is said where there is nothing.
+/// Up to this length, names are shown on one line, so that they can be copied.
+const NAME_CHARS_MAX: usize = 40;
+
+/// A table of the width of the window, or what is said where there is nothing. The first column has names.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> Result<()> {
     if rows.is_empty() {
         return Stream::Story.write(&format!("{nothing}\n"));
@@ -20,8 +25,14 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(Stream::Data.width()).unwrap_or(u16::MAX))
         .set_header(header.to_vec());
+    let names_max = rows.iter().filter_map(|row| Some(row.first()?.chars().count())).max();
     for row in rows {
         table.add_row(row);
+    }
+    if names_max.is_some_and(|chars| chars <= NAME_CHARS_MAX)
+        && let Some(names) = table.column_mut(0)
+    {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     let text = table.to_string();
     let lines = text.lines().map(|line| line.trim_end().to_owned() + "\n");
@@ -45,10 +56,19 @@ pub(crate) fn text(answer: &Value, member: &str) -> String {
     answer[member].as_str().unwrap_or_default().to_owned()
 }
 
-/// A time of the API in milliseconds.
+/// A time of the API in milliseconds: a number of seconds, or a text.
 #[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
 pub(crate) fn millis(time: &Value) -> Option<i64> {
+    if let Some(text) = time.as_str() {
+        return Some(timestamp::parse(text).ok()?.to_millis());
+    }
     Some((time.as_f64()? * 1000.0).round() as i64)
+}
+
+/// By the clock of this machine.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// `2026-11-16 09:30:00Z`; nothing if there is no time.
@@ -76,6 +96,7 @@ mod tests {
         let check = |time: Value, expected: &str| assert_eq!(moment(&time), expected, "{time}");
         check(serde_json::json!(0), "1970-01-01 00:00:00Z");
         check(serde_json::json!(1_700_000_000.999), "2023-11-14 22:13:20Z");
+        check(serde_json::json!("2023-11-14T22:13:20.999Z"), "2023-11-14 22:13:20Z");
         check(Value::Null, "");
     }
 

@@ -1,8 +1,9 @@
 //! An invocation as users are shown it, with the names of the specification.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{Invocation, State};
+use super::{Invocation, Route, State};
+use crate::function::EdgeInput;
 use crate::moment::iso;
 
 impl Invocation {
@@ -36,6 +37,7 @@ impl Invocation {
             put("attemptsLeftOut", self.attempts.left_out().into());
         }
         put("throttledCount", self.throttled.into());
+        put("destinations", self.destinations());
         put("routed", self.is_routed().into());
         put("deadLetter", self.dead.into());
         put("sessionId", text(self.session.map(|id| id.to_string())));
@@ -43,4 +45,43 @@ impl Invocation {
         put("redrivenAs", text(self.redriven_as.map(|id| id.to_string())));
         object.into()
     }
+
+    /// Who will be told of its end, by how that may be; once it is there, who is told of it. Nothing if
+    /// nobody is.
+    fn destinations(&self) -> Value {
+        let told = if self.state.is_over() { self.told() } else { self.to_be_told() };
+        if told.is_empty() { Value::Null } else { told.into() }
+    }
+
+    fn told(&self) -> Vec<Value> {
+        let on = if self.state == State::Succeeded { SUCCESS } else { FAILURE };
+        let told = |(route, index): (Route<'_>, u32)| {
+            let (kind, target) = match route {
+                Route::Destination(target) => ("destination", target.0.clone()),
+                Route::Next(edge) => ("next", format!("function:{}", edge.function)),
+                Route::Session => return None,
+            };
+            let delivered = !self.undelivered.contains(&index);
+            Some(json!({ "on": on, "kind": kind, "target": target, "delivered": delivered }))
+        };
+        self.routes().into_iter().zip(0..).filter_map(told).collect()
+    }
+
+    fn to_be_told(&self) -> Vec<Value> {
+        let destinations = |on, targets: &[crate::Target]| {
+            let of = |target: &crate::Target| json!({ "on": on, "kind": "destination", "target": target.0 });
+            targets.iter().map(of).collect::<Vec<_>>()
+        };
+        let edge = |edge: &crate::Edge| {
+            let on = if edge.input == EdgeInput::Scalar { SUCCESS } else { FAILURE };
+            json!({ "on": on, "kind": "next", "target": format!("function:{}", edge.function) })
+        };
+        let mut all = destinations(SUCCESS, &self.terms.on_success);
+        all.extend(destinations(FAILURE, &self.terms.on_failure));
+        all.extend(self.terms.next.iter().map(edge));
+        all
+    }
 }
+
+const SUCCESS: &str = "Success";
+const FAILURE: &str = "Failure";

@@ -59,6 +59,35 @@ fn records_are_those_of_aws() {
 }
 
 #[test]
+fn who_is_told_is_shown() {
+    let mut house = House::new();
+    let mut settings = routed("f", fixed(0, 0));
+    let edge = crate::Edge { function: "g".to_owned(), input: crate::EdgeInput::Error };
+    settings.terms.next = vec![edge];
+    house.script.set("f", settings, fails(9));
+    *locked(&house.outside.down) = true;
+    let id = house.accept("f", "{}");
+    let to = |on: &str, kind: &str, target: &str| serde_json::json!({ "on": on, "kind": kind, "target": target });
+    let before = crate::Invocation { state: State::Running, ..house.invocation(id) };
+    let expected = [
+        to("Success", "destination", "queue:good"),
+        to("Failure", "destination", "queue:bad"),
+        to("Failure", "next", "function:g"),
+    ];
+    assert_eq!(before.to_json()["destinations"], serde_json::json!(expected));
+
+    let told = |target: &str, kind: &str, delivered: bool| {
+        let mut told = to("Failure", kind, target);
+        told["delivered"] = delivered.into();
+        told
+    };
+    house.script.set("g", self::settings("g", fixed(0, 0)), fails(0));
+    house.pass(1.0);
+    let expected = [told("queue:bad", "destination", false), told("function:g", "next", true)];
+    assert_eq!(house.invocation(id).to_json()["destinations"], serde_json::json!(expected));
+}
+
+#[test]
 fn without_concurrency_nothing_runs() {
     let mut house = House::new();
     let mut forbidden = routed("my-function", lambda());

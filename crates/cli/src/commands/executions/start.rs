@@ -31,7 +31,7 @@ pub(super) struct Start {
 
 impl Start {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        let given = input::read(&self.input)?;
+        let given = input::read("--input", &self.input)?;
         let arn = names::machine(api, &self.machine)?;
         let mut input = json!({ "stateMachineArn": arn, "input": given.to_string() });
         if let Some(name) = &self.name {

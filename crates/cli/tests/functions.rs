@@ -1,0 +1,191 @@
+//! The commands for functions, with a real server that runs the functions of `testdata/cli/functions`: exit
+//! code, standard output and standard error together, in `testdata/cli`. What is never the same twice is replaced.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::server::Server;
+
+const FUNCTIONS: (&str, &str) = ("EVERSTEP_FUNCTIONS", "testdata/cli/functions");
+
+fn server() -> (tempfile::TempDir, Server) {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), "127.0.0.1:0", &[FUNCTIONS]);
+    (directory, server)
+}
+
+fn invocation(server: &Server, id: &str) -> Value {
+    serde_json::from_str(&server.done(&["invocations", "show", id, "--json"])).unwrap()
+}
+
+/// Asks until it is in this state and all who are to be told have been, if it is over.
+fn until(server: &Server, id: &str, state: &str) {
+    let begun = Instant::now();
+    loop {
+        let found = invocation(server, id);
+        if found["state"] == state && (state == "Waiting" || found["routed"] == true) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is not {state}: {found:#}");
+    }
+}
+
+/// The ids of those that a list has.
+fn ids(server: &Server, list: &[&str]) -> Vec<String> {
+    let list: Value = serde_json::from_str(&server.done(list)).unwrap();
+    let of = |invocation: &Value| invocation["invocationId"].as_str().unwrap().to_owned();
+    list["invocations"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn accepted(server: &Server, arguments: &[&str]) -> String {
+    server.done(&[&["invoke", "--async"], arguments].concat()).trim().to_owned()
+}
+
+#[test]
+fn invoke() {
+    let (_directory, server) = server();
+    server.check("invoke", &["invoke", "greet", "--payload", r#"{"price": 1.50}"#]);
+    server.check("invoke-json", &["invoke", "greet", "--json"]);
+    let arn = "arn:aws:lambda:us-east-1:123456789012:function:greet";
+    server.check("invoke-arn", &["invoke", arn, "--payload", "17"]);
+    server.check("invoke-dry-run", &["invoke", "greet", "--dry-run"]);
+    server.check("invoke-failed", &["invoke", "charge"]);
+    server.check("invoke-failed-json", &["invoke", "charge", "--json"]);
+    server.check("invoke-failed-key", &["invoke", "charge", "--key", "order-17"]);
+    server.check("invoke-unknown", &["invoke", "gret"]);
+    server.check("invoke-unknown-other", &["invoke", "something-else"]);
+    server.check("invoke-not-json", &["invoke", "greet", "--payload", "{n:1}"]);
+    server.check("invoke-both", &["invoke", "greet", "--async", "--dry-run"]);
+
+    let from_stdin = ["invoke", "greet", "--payload", "-"];
+    let mut child = server
+        .command(&from_stdin)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"[1,\n2]").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"greeted\":[1,\n2]}\n");
+}
+
+#[test]
+fn a_key_runs_once() {
+    let (_directory, server) = server();
+    let first = ["invoke", "greet", "--key", "one", "--payload", "1"];
+    let again = ["invoke", "greet", "--key", "one", "--payload", "2"];
+    assert_eq!(server.done(&first), server.done(&again));
+    let first = accepted(&server, &["greet", "--key", "two"]);
+    assert_eq!(first, accepted(&server, &["greet", "--key", "two"]));
+    assert_eq!(ids(&server, &["invocations", "list", "--json"]).len(), 2);
+}
+
+#[test]
+fn a_dead_letter() {
+    let (_directory, server) = server();
+    server.check("invocations-list-none", &["invocations", "list"]);
+    server.check("deadletters-list-none", &["deadletters", "list"]);
+    server.check("deadletters-purge-none", &["deadletters", "purge"]);
+    let invoke = ["invoke", "charge", "--async", "--payload", r#"{"orderId":17}"#];
+    let output = server.run(&invoke);
+    server.pin("invoke-async", &invoke, &output);
+    let id = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    until(&server, &id, "Exhausted");
+    let told = ["invocations", "list", "--function", "greet", "--json"];
+    until(&server, &ids(&server, &told)[0], "Succeeded");
+
+    server.check("invocations-list", &["invocations", "list"]);
+    server.check("invocations-list-limit", &["invocations", "list", "--limit", "1"]);
+    let some =
+        ["invocations", "list", "--state", "exhausted", "--error", "NoFunds", "--since", "1h"];
+    assert_eq!(ids(&server, &[&some[..], &["--json"]].concat()), [&*id]);
+    for none in [["--function", "patient"], ["--error", "Other"], ["--source", "orders"]] {
+        let list = [&["invocations", "list", "--json"][..], &none].concat();
+        assert_eq!(ids(&server, &list), [""; 0], "{none:?}");
+    }
+    server.check("invocations-list-since", &["invocations", "list", "--since", "soon"]);
+    server.check("deadletters-list", &["deadletters", "list"]);
+    pin_with(&server, "deadletters-show", &["deadletters", "show"], &id);
+    pin_with(&server, "deadletters-show-json", &["deadletters", "show", "--json"], &id);
+
+    server.check("deadletters-redrive-what", &["deadletters", "redrive"]);
+    let dry = ["deadletters", "redrive", "--error", "NoFunds", "--dry-run"];
+    server.check("deadletters-redrive-dry-run", &dry);
+    let none = ["deadletters", "redrive", "--reason", "non-retryable"];
+    server.check("deadletters-redrive-none", &none);
+    let redrive = ["deadletters", "redrive", "--error", "NoFunds", "--since", "2h"];
+    let how = ["--latest", "--spacing", "1s", "--payload", r#"{"orderId":18}"#];
+    server.check("deadletters-redrive", &[&redrive[..], &how].concat());
+    pin_with(&server, "deadletters-redrive-again", &["deadletters", "redrive"], &id);
+    pin_with(&server, "invocations-show-redriven", &["invocations", "show"], &id);
+
+    let into = invocation(&server, &id)["redrivenAs"].as_str().unwrap().to_owned();
+    until(&server, &into, "Exhausted");
+    assert_eq!(invocation(&server, &into)["payload"]["orderId"], 18);
+    server.check("deadletters-purge-what", &["deadletters", "purge"]);
+    let purge = ["deadletters", "purge", "--function", "charge"];
+    server.check("deadletters-purge-dry-run", &[&purge[..], &["--dry-run"]].concat());
+    assert_eq!(ids(&server, &["deadletters", "list", "--json"]), [&*into]);
+    server.check("deadletters-purge", &purge);
+    assert_eq!(ids(&server, &["deadletters", "list", "--json"]), [""; 0]);
+    pin_with(&server, "invocations-show-purged", &["invocations", "show"], &into);
+}
+
+#[test]
+fn all_dead_letters() {
+    let (_directory, server) = server();
+    for id in [accepted(&server, &["charge"]), accepted(&server, &["charge"])] {
+        until(&server, &id, "Exhausted");
+    }
+    server.check("deadletters-redrive-limit", &["deadletters", "redrive", "--limit", "1"]);
+    let into = &ids(&server, &["invocations", "list", "--function", "charge", "--json"])[0];
+    until(&server, into, "Exhausted");
+    server.check("deadletters-purge-all", &["deadletters", "purge", "--yes"]);
+}
+
+#[test]
+fn an_invocation_that_waits() {
+    let (_directory, server) = server();
+    let id = accepted(&server, &["patient", "--key", "order-17"]);
+    until(&server, &id, "Waiting");
+    pin_with(&server, "invocations-show-waiting", &["invocations", "show"], &id);
+    pin_with(&server, "deadletters-redrive-waiting", &["deadletters", "redrive"], &id);
+    pin_with(&server, "invocations-cancel", &["invocations", "cancel"], &id);
+    pin_with(&server, "invocations-cancel-again", &["invocations", "cancel"], &id);
+    pin_with(&server, "invocations-show-cancelled", &["invocations", "show"], &id);
+    server.check("invocations-show-no-id", &["invocations", "show", "17"]);
+}
+
+/// Pins a command with an id, which is replaced.
+fn pin_with(server: &Server, name: &str, arguments: &[&str], id: &str) {
+    let output = server.run(&[arguments, &[id]].concat());
+    server.pin(name, &[arguments, &["ID"]].concat(), &output);
+}
+
+#[test]
+fn a_server_without_functions() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), "127.0.0.1:0", &[]);
+    server.check("invoke-no-functions", &["invoke", "greet"]);
+    server.check("invocations-no-functions", &["invocations", "list"]);
+}
+
+#[test]
+fn signed() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = ("EVERSTEP_ACCESS_KEYS", "ME:secret");
+    let server = Server::start(directory.path(), "127.0.0.1:0", &[FUNCTIONS, keys]);
+    let invoke = ["invoke", "greet:$LATEST"];
+    server.pin("invoke-unsigned", &invoke, &server.run(&invoke));
+    let with = |arguments: &[&str]| server.command(arguments).envs([keys]).output().unwrap();
+    assert!(with(&invoke).status.success());
+    assert!(with(&["invocations", "list"]).status.success());
+}

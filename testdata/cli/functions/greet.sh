@@ -1,0 +1,1 @@
+printf '{"greeted":%s}' "$(cat)"

@@ -1,0 +1,2 @@
+echo 'the bank sleeps' >&2
+exit 3

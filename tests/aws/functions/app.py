@@ -1,0 +1,19 @@
+"""Handlers as AWS Lambda takes them."""
+
+import time
+
+
+class NoFunds(Exception):
+    pass
+
+
+def greet(event, context):
+    return {"hello": event, "requestId": context.aws_request_id}
+
+
+def fails(event, context):
+    raise NoFunds("the card has no funds")
+
+
+def slow(event, context):
+    time.sleep(60)

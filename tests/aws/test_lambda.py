@@ -1,0 +1,145 @@
+"""Functions through boto3's client for AWS Lambda."""
+
+import json
+import uuid
+
+import pytest
+from botocore.exceptions import ClientError
+
+from everstep import ACCOUNT, REGION, Server, until
+from conftest import FUNCTIONS
+
+
+@pytest.fixture(scope="module")
+def lambdas(functions):
+    return functions.client(service="lambda")
+
+
+def invoke(client, name, event=None, **options):
+    """The answer, with its payload read and parsed."""
+    given = {} if event is None else {"Payload": json.dumps(event)}
+    answer = client.invoke(FunctionName=name, **given, **options)
+    text = answer["Payload"].read()
+    return answer | {"Payload": json.loads(text) if text else None}
+
+
+def own(server, operation, **body):
+    """An operation of the server's own."""
+    status, _, answer = server.post(None, body, {"X-Amz-Target": f"Everstep.{operation}"})
+    assert status == 200, answer
+    return answer
+
+
+def request_id(answer):
+    return answer["ResponseMetadata"]["RequestId"]
+
+
+def test_an_answer(lambdas):
+    answer = invoke(lambdas, "greet", {"name": "Ä", "price": 1.5})
+    assert answer["StatusCode"] == 200
+    assert answer["ExecutedVersion"] == "$LATEST"
+    assert "FunctionError" not in answer
+    assert answer["Payload"]["hello"] == {"name": "Ä", "price": 1.5}
+    assert answer["Payload"]["requestId"] == request_id(answer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "greet",
+        "greet:$LATEST",
+        f"{ACCOUNT}:function:greet",
+        f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:greet",
+        f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:greet:$LATEST",
+    ],
+)
+def test_the_names_of_a_function(lambdas, name):
+    assert invoke(lambdas, name, 17)["Payload"]["hello"] == 17
+
+
+def test_an_event_may_be_left_out(lambdas):
+    assert invoke(lambdas, "greet")["Payload"]["hello"] == {}
+
+
+def test_a_function_that_fails(lambdas):
+    answer = invoke(lambdas, "fails", {})
+    assert (answer["StatusCode"], answer["FunctionError"]) == (200, "Unhandled")
+    payload = answer["Payload"]
+    assert (payload["errorType"], payload["errorMessage"]) == ("NoFunds", "the card has no funds")
+    assert any("app.py" in line for line in payload["stackTrace"])
+
+
+def test_a_function_that_takes_too_long(lambdas):
+    answer = invoke(lambdas, "slow", {})
+    assert answer["FunctionError"] == "Unhandled"
+    assert answer["Payload"]["errorType"] == "Sandbox.Timedout"
+
+
+def test_a_dry_run(lambdas):
+    answer = invoke(lambdas, "greet", {}, InvocationType="DryRun")
+    assert (answer["StatusCode"], answer["Payload"]) == (204, None)
+
+
+@pytest.mark.parametrize("manner", ["RequestResponse", "Event", "DryRun"])
+def test_a_function_that_is_not_there(lambdas, manner):
+    with pytest.raises(ClientError) as caught:
+        invoke(lambdas, "nobody", {}, InvocationType=manner)
+    assert isinstance(caught.value, lambdas.exceptions.ResourceNotFoundException)
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
+    assert f"function:nobody" in caught.value.response["Error"]["Message"]
+
+
+def test_an_event_that_is_not_json(lambdas):
+    with pytest.raises(lambdas.exceptions.InvalidRequestContentException):
+        lambdas.invoke(FunctionName="greet", Payload="{")
+
+
+def test_an_event_that_is_accepted_is_run(functions, lambdas):
+    answer = invoke(lambdas, "greet", {"n": 1}, InvocationType="Event")
+    assert (answer["StatusCode"], answer["Payload"]) == (202, None)
+
+    def ended():
+        shown = own(functions, "ShowInvocation", id=request_id(answer))
+        return shown if shown["state"] == "Succeeded" else None
+
+    assert until(ended)["response"]["hello"] == {"n": 1}
+
+
+def test_an_event_is_tried_again_and_kept(functions, lambdas):
+    answer = invoke(lambdas, "fails", {"n": 2}, InvocationType="Event")
+
+    def ended():
+        shown = own(functions, "ShowInvocation", id=request_id(answer))
+        return shown if shown["state"] == "Exhausted" else None
+
+    shown = until(ended)
+    assert [attempt["errorType"] for attempt in shown["attempts"]] == ["NoFunds", "NoFunds"]
+    assert shown["deadLetter"] and shown["payload"] == {"n": 2}
+
+
+@pytest.mark.parametrize("manner", ["RequestResponse", "Event"])
+def test_a_key_runs_once(functions, manner):
+    client, key = functions.client(service="lambda"), str(uuid.uuid4())
+    client.meta.events.register(
+        "before-call.lambda.Invoke", lambda params, **_: params["headers"].update({"Idempotency-Key": key})
+    )
+    answers = [invoke(client, "greet", number, InvocationType=manner) for number in range(3)]
+    assert len({request_id(answer) for answer in answers}) == 1
+    if manner == "RequestResponse":
+        assert [answer["Payload"]["hello"] for answer in answers] == [0, 0, 0]
+
+
+def test_requests_are_signed(tmp_path):
+    environment = {"EVERSTEP_FUNCTIONS": str(FUNCTIONS), "EVERSTEP_ACCESS_KEYS": "ME:secret"}
+    server = Server(tmp_path / "store", environment)
+    name = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:greet"
+    good = server.client("ME", "secret", service="lambda")
+    assert invoke(good, name, 17)["Payload"]["hello"] == 17
+    for key, secret, code in [
+        ("ME", "guess", "InvalidSignatureException"),
+        ("YOU", "secret", "UnrecognizedClientException"),
+    ]:
+        with pytest.raises(ClientError) as caught:
+            invoke(server.client(key, secret, service="lambda"), name, 17)
+        assert caught.value.response["Error"]["Code"] == code
+    server.stop()
