@@ -86,7 +86,7 @@ def test_a_function_that_is_not_there(lambdas, manner):
         invoke(lambdas, "nobody", {}, InvocationType=manner)
     assert isinstance(caught.value, lambdas.exceptions.ResourceNotFoundException)
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
-    assert f"function:nobody" in caught.value.response["Error"]["Message"]
+    assert "function:nobody" in caught.value.response["Error"]["Message"]
 
 
 def test_an_event_that_is_not_json(lambdas):
