@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import sys
 
 from everstep import DEADLINE_SECONDS, Server, until
 
@@ -18,6 +19,11 @@ def fixed(retries, delay="20ms"):
 
 class Engine(Server):
     """It is not calm when functions fail, but never at its wits' end."""
+
+    def __init__(self, data, environment, configuration):
+        # The interpreter itself: those that choose one among many are slow to start, and there are many starts.
+        path = {"PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}"}
+        super().__init__(data, path | (environment or {}), ["--functions", configuration])
 
     def assert_calm(self):
         bad = [line for line in self.said if "panicked" in line or line.startswith("error")]
@@ -33,7 +39,7 @@ class House:
         described = {name: self.described(**given) for name, given in functions.items()}
         config = self.folder / "everstep.yaml"
         config.write_text(json.dumps({"version": 1, "functions": described} | sections))
-        self.server = Engine(self.folder / "store", environment, ["--functions", config])
+        self.server = Engine(self.folder / "store", environment, config)
 
     def described(self, plan="ok", **given):
         usual = {"runtime": "python3.11", "handler": "scripted.handler", "codeUri": str(HANDLERS), "retry": "none"}

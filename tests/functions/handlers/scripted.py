@@ -1,7 +1,7 @@
 """A Lambda handler that does what it is told, and leaves a line for each call before it does anything.
 
 The plan has an entry for each attempt, and the last one counts for all that follow: `Broken,Broken,ok` fails
-twice. An entry is `ok`, `exit`, `kill`, or the name of an error; `sleep=0.5+Broken` takes its time first.
+twice. An entry is `ok` (the event, or its `output`), `null`, `exit`, `kill`, or the name of an error; `sleep=0.5+Broken` takes its time first.
 """
 
 import json
@@ -17,6 +17,8 @@ def handler(event, context):
     wait, _, action = plan(event, int(told["everstep.attempt"])).rpartition("+")
     if wait:
         time.sleep(float(wait.removeprefix("sleep=")))
+    if action == "null":
+        return None
     act(action)
     return event.get("output", event) if isinstance(event, dict) else event
 
