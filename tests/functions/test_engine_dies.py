@@ -1,9 +1,13 @@
 """The engine is killed: nothing of it lives on, and no attempt is made more often than it may be."""
 
 import collections
+import concurrent.futures
+import http.client
 import random
 import threading
 import time
+
+import pytest
 
 from everstep import until
 from house import NOT_OVER, children, fixed, lives, read_lines
@@ -37,11 +41,24 @@ def test_what_workers_have_started_is_ended_before_the_next_call(build):
     assert not lives(child) and not lives(line["pid"])
 
 
+def test_a_call_that_is_waited_for_is_forgotten_with_the_engine(build):
+    house = build({"f": {"plan": "sleep=1000+ok", "timeout": "1h", "retry": fixed(RETRIES)}})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(house.invoke, "f")
+        house.called("f")
+        house.restart()
+        with pytest.raises((OSError, http.client.HTTPException)):
+            asked.result()
+    assert house.listed() == []
+    assert house.invoke("f", {"plan": "ok"})[0] == 200
+    assert len(house.lines()) == 2
+
+
 def test_retries_are_exact_whatever_is_killed(build, tmp_path):
     """Five starts of each invocation: none is forgotten and none made twice."""
     records = tmp_path / "records.jsonl"
-    always = {"plan": "sleep=0.02+Broken", "retry": fixed(RETRIES, "30ms"), "concurrency": 4, "onFailure": f"file:{records}"}
-    house = build({"f": always})
+    always = {"plan": "sleep=0.02+Broken", "retry": fixed(RETRIES, "30ms"), "concurrency": 4}
+    house = build({"f": always | {"onFailure": f"file:{records}"}})
     over = threading.Event()
     accepted = {}
     feeder = threading.Thread(target=feed, args=(house, accepted, over))
