@@ -36,12 +36,13 @@ def test_retries_without_end_can_be_cancelled(build):
     assert house.show(id)["state"] in {"Running", "Waiting"}
     house.operate("CancelInvocation", id=id)
     assert house.ended(id)["state"] == "Cancelled"
-    # One that was running has been killed; it may have left its line.
-    called = len(house.lines())
-    assert called - house.show(id)["attemptCount"] in {-1, 0}
+    count = house.show(id)["attemptCount"]
     house.restart()
     house.ended(house.accept("f", {"plan": "ok"}))
-    assert len(house.lines()) == called + 1
+    # The last may have been killed before it left its line.
+    lines = [line for line in house.lines() if line["id"] == id]
+    assert house.show(id)["attemptCount"] == count
+    assert count - 1 <= len(lines) <= count
 
 
 @pytest.mark.parametrize("runtime", ["python3.11", "nodejs20.x"])
@@ -60,15 +61,16 @@ def test_the_code_is_told(build, runtime):
 
 def test_waiting_takes_no_worker(build):
     house = build({"f": {"plan": "Broken", "concurrency": 2, "retry": fixed(1, "1h")}, "other": {}})
-    ids = [house.accept("f") for _ in range(30)]
-    until(lambda: all(house.show(id)["state"] == "Waiting" for id in ids), "30 that wait")
+    for _ in range(200):
+        house.accept("f")
+    until(lambda: len(house.listed(state="Waiting")) == 200, "200 that wait")
     assert len({line["pid"] for line in house.lines("f")}) <= 2
     assert house.invoke("other")[0] == 200
-    assert len(house.listed(state="Waiting")) == 30
+    assert house.calls() == {"f": 200, "other": 1}
 
 
 def test_what_waits_survives_an_orderly_stop(build):
-    house = build({"f": {"plan": "Broken,ok", "retry": fixed(1, "3s")}})
+    house = build({"f": {"plan": "Broken,ok", "retry": fixed(1, "5s")}})
     id = house.accept("f")
     waiting = until(lambda: (shown := house.show(id))["state"] == "Waiting" and shown, "a wait")
     house.server.stop()
@@ -79,14 +81,14 @@ def test_what_waits_survives_an_orderly_stop(build):
 
 
 def test_waits_are_no_part_of_the_timeout(build):
-    house = build({"f": {"plan": "Broken", "timeout": "500ms", "retry": fixed(3, "700ms")}})
+    house = build({"f": {"plan": "Broken", "timeout": "1s", "retry": fixed(3, "1200ms")}})
     ended = house.ended(house.accept("f"))
     assert {attempt["errorType"] for attempt in ended["attempts"]} == {"Broken"}
     assert len(house.lines()) == 4
 
 
 def test_each_attempt_has_its_timeout(build):
-    house = build({"f": {"plan": "sleep=60+ok", "timeout": "300ms", "retry": fixed(2)}})
+    house = build({"f": {"plan": "sleep=60+ok", "timeout": "1s", "retry": fixed(2)}})
     ended = house.ended(house.accept("f"))
     found = {(attempt["errorType"], attempt["errorClass"]) for attempt in ended["attempts"]}
     assert (found, len(house.lines())) == ({("Sandbox.Timedout", "Error.Timeout")}, 3)
