@@ -40,9 +40,10 @@ def until(found, what="what was waited for", seconds=DEADLINE_SECONDS):
 class Server:
     """One process. It can be killed and started again on the same data and port."""
 
-    def __init__(self, data, environment=None):
+    def __init__(self, data, environment=None, options=()):
         self.data = pathlib.Path(data)
         self.environment = environment or {}
+        self.options = [str(option) for option in options]
         self.port = 0
         self.process = None
         self.said = []
@@ -51,7 +52,8 @@ class Server:
     def start(self):
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("EVERSTEP_")}
         self.process = subprocess.Popen(
-            [os.environ["EVERSTEP"], "serve", "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)],
+            [os.environ["EVERSTEP"], "serve", "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)]
+            + self.options,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -33,8 +33,9 @@ enum Suite {
     Hostile,
 }
 
-/// Where the suites are run.
-struct Place {
+/// Where suites are run.
+pub(crate) struct Place {
+    /// The suites.
     tests: PathBuf,
     /// For what is installed.
     work: PathBuf,
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 impl Place {
-    fn prepare() -> Result<Self> {
+    pub(crate) fn prepare() -> Result<Self> {
         succeed(cargo().args(["build", "--quiet", "--package", "everstep-cli"]))?;
         let program = std::env::current_exe()?;
         // This program lies beside the server.
@@ -61,6 +62,15 @@ impl Place {
         let work = built.join("aws");
         fs::create_dir_all(&work)?;
         Ok(Self { tests: crate::root().join("tests/aws"), work, server: built.join("everstep") })
+    }
+
+    /// Whether what pytest finds in a folder of tests holds; pytest says what it does.
+    pub(crate) fn pytest(&self, folder: &str) -> Result<bool> {
+        let mut command = Command::new(self.python()?);
+        command.args(["-m", "pytest", "-rP", "--durations=5"]);
+        command.current_dir(crate::root().join("tests").join(folder));
+        command.env("EVERSTEP", &self.server).env("PYTHONDONTWRITEBYTECODE", "1");
+        Ok(command.status().with_context(|| format!("{command:?}"))?.success())
     }
 
     /// The Python of an environment that has what the tests require; made anew when that has changed.

@@ -1,9 +1,13 @@
-//! `cargo xtask functions`: the runners' tests, with the official Lambda clients.
+//! `cargo xtask functions`: the runners' tests, with the official Lambda clients; then functions of a real
+//! server that is killed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+
+use crate::aws::Place;
+use crate::test::provide;
 
 /// The client of Python that the one built in is compared with.
 const AWSLAMBDARIC: &str = "awslambdaric==4.2.2";
@@ -22,7 +26,9 @@ pub(crate) fn run() -> Result<ExitCode> {
         .env("EVERSTEP_TEST_AWSLAMBDARIC", venv)
         .env("EVERSTEP_TEST_RUST_HANDLER", handler);
     finish(&mut tests)?;
-    Ok(ExitCode::SUCCESS)
+    provide(&["node", "--version"], "nodejs")?;
+    println!("--- pytest tests/functions");
+    Ok(if Place::prepare()?.pytest("functions")? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn target() -> PathBuf {

@@ -42,7 +42,7 @@ enum Task {
     },
     /// Check that every definition below a directory is accepted
     Definitions { directory: PathBuf },
-    /// Run functions with the official Lambda clients, and compare them with those built in
+    /// Run functions with the official Lambda clients, and on a real server that is killed
     Functions,
     /// Compare paths with what Jayway JsonPath answers
     Jsonpath {

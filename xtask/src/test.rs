@@ -15,6 +15,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     xtask(&["tidy"])?;
     xtask(&["simulate", "--seeds", "300"])?;
     xtask(&["aws"])?;
+    xtask(&["functions"])?;
     let shared = crate::root().join(SHARED);
     let with = |task: &str, data: &str| -> Result<()> {
         let data = shared.join(data);

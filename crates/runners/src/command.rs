@@ -60,11 +60,9 @@ async fn start(
         env,
         directory: function.code.clone(),
         memory_mib: function.memory_mib,
-        data: true,
+        call: Some(Tag { request_id: call.request_id.clone(), attempt: call.attempt }),
     };
-    let process = shared.spawner.spawn(launch).await?;
-    process.output.begin(Tag { request_id: call.request_id.clone(), attempt: call.attempt });
-    Ok(process)
+    shared.spawner.spawn(launch).await
 }
 
 async fn attend(

@@ -116,6 +116,8 @@ impl Entry {
 /// Ends a session with all its groups; whether there was anything to end.
 pub(crate) fn end_session(leader: u32) -> bool {
     let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) else { return false };
+    // What is over can be signalled until its parent has heard of its end.
+    let over = Stat::of(leader).is_some_and(|stat| stat.over);
     // In its first moments it leads no group yet.
     let alone = kill_process(pid, Signal::KILL).is_ok();
     let group = kill_process_group(pid, Signal::KILL).is_ok();
@@ -123,7 +125,7 @@ pub(crate) fn end_session(leader: u32) -> bool {
     for member in &others {
         let _ = kill_process(*member, Signal::KILL);
     }
-    alone || group || !others.is_empty()
+    !over && (alone || group) || !others.is_empty()
 }
 
 /// Processes of a session that have left its first group.

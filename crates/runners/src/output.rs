@@ -45,17 +45,20 @@ struct Kept {
 }
 
 impl Output {
-    /// Reads until both streams are closed. Must be called within a Tokio runtime.
+    /// Reads until both streams are closed. `tag` is the call that the process is there for from its first
+    /// line on, if it is. Must be called within a Tokio runtime.
     pub(crate) fn read(
         function: Arc<str>,
         pid: u32,
         teller: Teller,
+        tag: Option<Tag>,
         ends: Vec<(Stream, OwnedFd)>,
     ) -> io::Result<Arc<Self>> {
         let pipes: io::Result<Vec<Pipe>> = ends.into_iter().map(Pipe::new).collect();
         let pipes = pipes?;
         let open = watch::Sender::new(pipes.len());
-        let kept = Mutex::new(Kept::default());
+        let kept = Kept { tag: tag.map(Arc::new), ..Kept::default() };
+        let kept = Mutex::new(kept);
         let output = Arc::new(Self { function, pid, teller, pipes, kept, open });
         for index in 0..output.pipes.len() {
             tokio::spawn(output.clone().follow(index));

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::limits::Cage;
 use crate::lock::lock;
+use crate::observer::Tag;
 use crate::orphans::{Journal, end_session};
 use crate::output::Output;
 use crate::shim;
@@ -27,8 +28,9 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) directory: PathBuf,
     pub(crate) memory_mib: u32,
-    /// Standard input and output are for data, and only standard error is a log.
-    pub(crate) data: bool,
+    /// The one call that it is for. Its standard input and output are for data then, and only standard
+    /// error is a log.
+    pub(crate) call: Option<Tag>,
 }
 
 /// Ends when it is dropped, with all that it has started.

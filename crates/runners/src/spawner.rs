@@ -85,7 +85,7 @@ impl Workshop {
         command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
         command.current_dir(&launch.directory);
         let mut ends = Vec::new();
-        if launch.data {
+        if launch.call.is_some() {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
             command.stdin(Stdio::null());
@@ -117,7 +117,7 @@ impl Workshop {
         let exit = self.wait(function.clone(), child, session.clone());
         let exit = exit.inspect_err(|_| session.kill())?;
         journalled.inspect_err(|_| session.kill())?;
-        let output = Output::read(function, pid, self.teller.clone(), ends)
+        let output = Output::read(function, pid, self.teller.clone(), launch.call.clone(), ends)
             .inspect_err(|_| session.kill())?;
         Ok(Process { pid, output, exit, streams, session })
     }

@@ -12,6 +12,7 @@ use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_runners::{Event as Happened, Observer, Stream as Said};
 use everstep_runtime::{Cancelled, ExecutionId, Message, Postbox, Report, Step, Task, TaskRunner};
+use serde_json::Value;
 
 use crate::output::Stream;
 
@@ -87,6 +88,10 @@ fn who(arn: &str) -> String {
 
 fn words(failure: &Failure) -> String {
     let cause = failure.cause.as_deref().unwrap_or_default();
+    // A function's cause is all that it said, as JSON.
+    let said: Option<Value> = serde_json::from_str(cause).ok();
+    let message = said.as_ref().and_then(|said| said.get("errorMessage")?.as_str());
+    let cause = message.unwrap_or(cause);
     match failure.error.as_deref() {
         Some(error) if cause.is_empty() => error.to_owned(),
         Some(error) => format!("{error}: {}", short(cause)),
@@ -110,7 +115,10 @@ impl Observer for Teller {
         match event {
             Happened::Line { function, stream, text, .. } => {
                 let mark = if *stream == Said::Stderr { "!" } else { "|" };
-                self.tell(&format!("  {function} {mark} {text}"));
+                // Python's clients put a stack trace on one line, with these in between.
+                for line in text.split('\r') {
+                    self.tell(&format!("  {function} {mark} {line}"));
+                }
             }
             Happened::Misbehaved { function, what, .. } => {
                 self.tell(&format!("! {function}: {what}"));
@@ -176,6 +184,9 @@ mod tests {
     #[test]
     fn failures_are_told_in_a_line() {
         assert_eq!(words(&Failure::new("E", "why\nnot")), "E: why not");
+        let said = r#"{"errorMessage":"why","errorType":"E"}"#;
+        assert_eq!(words(&Failure::new("E", said)), "E: why");
+        assert_eq!(words(&Failure::new("E", "7")), "E: 7");
         assert_eq!(words(&Failure::default()), "without a word");
         assert_eq!(short(&"x".repeat(500)).len(), 163);
     }

@@ -118,7 +118,7 @@ impl Worker {
             env,
             directory: function.code.clone(),
             memory_mib: function.memory_mib,
-            data: false,
+            call: None,
         };
         let process = shared.spawner.spawn(launch).await?;
         Ok(Self {
