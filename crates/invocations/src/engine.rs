@@ -1,16 +1,13 @@
 //! Invocations, as the rest of the program knows them: shards on threads, and the ways to reach them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use everstep_lanes::{Clock, Lanes, Refused, entropy};
 use everstep_store::{Batch, Shard as StoreShard};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::id::{AttemptId, InvocationId};
 use crate::message::{Acceptance, Accepted, Finished, Manner, Message, Postbox, Reply, Resend};
@@ -21,36 +18,15 @@ use crate::shard::Shard;
 use crate::synchronous;
 use crate::world::{Parts, World};
 
-/// Messages that a thread takes before it looks at the time again.
-const TAKEN_AT_A_TIME: usize = 256;
-/// A thread looks at the time at least this often: clocks are set.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Dead letters that are asked for at a time.
 const LETTERS_AT_A_TIME: usize = 100;
 
 /// All invocations of a store.
 pub struct Invocations {
     world: Arc<World>,
-    router: Arc<Router>,
+    lanes: Arc<Lanes<Message>>,
     clock: Arc<dyn Clock>,
     chance: Mutex<Pcg64Mcg>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// Finds the thread of an invocation.
-struct Router {
-    shards: u16,
-    lanes: Vec<Lane>,
-}
-
-struct Lane {
-    sender: Sender<Envelope>,
-    waiting: Arc<AtomicUsize>,
-}
-
-enum Envelope {
-    Message(Message),
-    Stop,
 }
 
 impl Invocations {
@@ -61,38 +37,15 @@ impl Invocations {
     ///
     /// If the store cannot be read.
     pub fn open(parts: Parts) -> Result<Self> {
-        let (shards, clock) = (parts.store.shards(), parts.clock.clone());
-        let workers = workers(&parts);
+        let clock = parts.clock.clone();
         let seed = parts.settings.seed.unwrap_or_else(entropy);
-        let (lanes, receivers): (Vec<Lane>, Vec<_>) = (0..workers).map(|_| Lane::new()).unzip();
-        let router = Arc::new(Router { shards, lanes });
-        let world = Arc::new(World::new(parts, router.clone()));
-        let (ready, opened) = mpsc::channel();
-        let mut threads = Vec::new();
-        for (index, receiver) in receivers.into_iter().enumerate() {
-            let waiting = router.lanes[index].waiting.clone();
-            let numbers = (0..shards).filter(|n| usize::from(*n) % workers == index).collect();
-            let worker = Worker {
-                shards: Vec::new(),
-                workers,
-                receiver,
-                waiting,
-                world: world.clone(),
-                clock: clock.clone(),
-            };
-            let ready = ready.clone();
-            let named = thread::Builder::new().name(format!("invocations-{index}"));
-            let work = move || worker.open_and_run(numbers, seed, ready);
-            threads.push(named.spawn(work).map_err(|error| {
-                Error::damaged(&format!("a thread cannot be started: {error}"))
-            })?);
-        }
-        drop(ready);
+        let lanes = Arc::new(Lanes::new(parts.store.shards(), parts.settings.workers));
+        let world = Arc::new(World::new(parts, Arc::new(Router(lanes.clone()))));
         let chance = Mutex::new(Pcg64Mcg::seed_from_u64(seed.rotate_left(32)));
-        let engine = Self { world, router, clock, chance, threads: Mutex::new(threads) };
-        for _ in 0..workers {
-            opened.recv().unwrap_or(Err(Error::Stopped))?;
-        }
+        let engine = Self { world: world.clone(), lanes, clock: clock.clone(), chance };
+        let open =
+            move |number, now_ms| Shard::open(StoreShard(number), world.clone(), seed, now_ms);
+        engine.lanes.start("invocations", &clock, open, Error::damaged)?;
         Ok(engine)
     }
 
@@ -237,7 +190,7 @@ impl Invocations {
                     let _ = sender.send((id, into));
                 });
                 let message = message(id, reply);
-                self.router.post(id, message);
+                self.lanes.post(message);
             }
             drop(sender);
             for (id, into) in receiver {
@@ -256,12 +209,7 @@ impl Invocations {
 
     /// Sends a request. Refused with [`Error::Busy`] if too many wait already.
     fn send(&self, message: Message) {
-        let lane = self.router.lane(message.id());
-        if lane.waiting.load(Ordering::Relaxed) >= self.world.settings.queue_max {
-            message.refuse(Error::Busy);
-        } else {
-            lane.send(message);
-        }
+        self.lanes.send(message, self.world.settings.queue_max);
     }
 
     fn draw(&self) -> [u64; 2] {
@@ -280,14 +228,7 @@ impl Invocations {
     pub fn shut_down(&self, grace: Duration) {
         self.world.concurrency.close();
         self.world.concurrency.wait_idle(grace);
-        for lane in &self.router.lanes {
-            let _ = lane.sender.send(Envelope::Stop);
-        }
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
-            let _ = thread.join();
-        }
+        self.lanes.stop();
         let (sender, receiver) = mpsc::sync_channel(1);
         let done = Box::new(move |_| {
             let _ = sender.send(());
@@ -303,123 +244,36 @@ impl Drop for Invocations {
     }
 }
 
-fn workers(parts: &Parts) -> usize {
-    let wanted = match parts.settings.workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        set => set,
-    };
-    wanted.clamp(1, usize::from(parts.store.shards()))
-}
+/// Brings messages to the shards, for the shards themselves.
+struct Router(Arc<Lanes<Message>>);
 
-/// A number that the next process does not have.
-fn entropy() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id())
-}
-
-impl Lane {
-    fn new() -> (Self, Receiver<Envelope>) {
-        let (sender, receiver) = mpsc::channel();
-        (Self { sender, waiting: Arc::default() }, receiver)
-    }
-
-    fn send(&self, message: Message) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        if let Err(mpsc::SendError(Envelope::Message(message))) =
-            self.sender.send(Envelope::Message(message))
-        {
-            message.refuse(Error::Stopped);
-        }
-    }
-}
-
-impl Router {
-    fn lane(&self, id: InvocationId) -> &Lane {
-        &self.lanes[usize::from(id.shard(self.shards).0) % self.lanes.len()]
-    }
-}
-
-/// What the engine says to itself is never refused: it is bounded by what it has taken on.
 impl Postbox for Router {
-    fn post(&self, id: InvocationId, message: Message) {
-        self.lane(id).send(message);
+    fn post(&self, _id: InvocationId, message: Message) {
+        self.0.post(message);
     }
 }
 
-/// A thread and its shards: those whose number leaves its own when divided by the number of threads.
-struct Worker {
-    shards: Vec<Shard>,
-    workers: usize,
-    receiver: Receiver<Envelope>,
-    waiting: Arc<AtomicUsize>,
-    world: Arc<World>,
-    clock: Arc<dyn Clock>,
+impl everstep_lanes::Message for Message {
+    fn shard(&self, shards: u16) -> u16 {
+        self.id().shard(shards).0
+    }
+
+    fn refuse(self, refused: Refused) {
+        self.refuse(match refused {
+            Refused::Busy => Error::Busy,
+            Refused::Stopped => Error::Stopped,
+        });
+    }
 }
 
-impl Worker {
-    fn open_and_run(mut self, numbers: Vec<u16>, seed: u64, ready: Sender<Result<()>>) {
-        for number in numbers {
-            let now_ms = self.clock.now_ms();
-            match Shard::open(StoreShard(number), self.world.clone(), seed, now_ms) {
-                Ok(shard) => self.shards.push(shard),
-                Err(error) => {
-                    let _ = ready.send(Err(error));
-                    return;
-                }
-            }
-        }
-        let _ = ready.send(Ok(()));
-        drop(ready);
-        self.run();
+impl everstep_lanes::Shard for Shard {
+    type Message = Message;
+
+    fn handle(&mut self, message: Message, now_ms: i64) {
+        self.handle(message, now_ms);
     }
 
-    fn run(mut self) {
-        loop {
-            let wait = self.tick();
-            let mut next = match self.receiver.recv_timeout(wait) {
-                Ok(envelope) => Some(envelope),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let mut taken = 0;
-            while let Some(envelope) = next.take() {
-                match envelope {
-                    Envelope::Stop => return self.refuse_the_rest(),
-                    Envelope::Message(message) => self.handle(message),
-                }
-                taken += 1;
-                if taken < TAKEN_AT_A_TIME {
-                    next = self.receiver.try_recv().ok();
-                }
-            }
-        }
-    }
-
-    fn handle(&mut self, message: Message) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        let shard = message.id().shard(self.world.store.shards()).0;
-        self.shards[usize::from(shard) / self.workers].handle(message, self.clock.now_ms());
-    }
-
-    /// Lets time pass in each shard; how long until there is more to do.
-    fn tick(&mut self) -> Duration {
-        let now_ms = self.clock.now_ms();
-        let mut wait = LOOK_EVERY;
-        for shard in &mut self.shards {
-            if let Some(next_ms) = shard.tick(now_ms) {
-                let until = u64::try_from(next_ms.saturating_sub(now_ms)).unwrap_or(0);
-                wait = wait.min(Duration::from_millis(until));
-            }
-        }
-        wait
-    }
-
-    fn refuse_the_rest(&mut self) {
-        for shard in &mut self.shards {
-            shard.give_up(&Error::Stopped);
-        }
-        while let Ok(Envelope::Message(message)) = self.receiver.try_recv() {
-            message.refuse(Error::Stopped);
-        }
+    fn tick(&mut self, now_ms: i64) -> Option<i64> {
+        self.tick(now_ms)
     }
 }

@@ -9,7 +9,6 @@
 //! `docs/design/invocations.md` has the invariants.
 
 mod after;
-mod clock;
 mod codec;
 mod concurrency;
 mod context;
@@ -32,7 +31,8 @@ mod shard;
 mod synchronous;
 mod world;
 
-pub use clock::{Clock, SystemClock};
+pub use everstep_lanes::{Clock, SystemClock};
+
 pub use destination::{Delivered, Delivery, Destinations};
 pub use engine::Invocations;
 pub use error::{Error, Result};

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use everstep_store::Store;
 
-use crate::clock::Clock;
 use crate::concurrency::Concurrency;
 use crate::destination::Destinations;
 use crate::error::Error;
@@ -12,6 +11,7 @@ use crate::function::Functions;
 use crate::message::Postbox;
 use crate::observer::Observer;
 use crate::settings::Settings;
+use everstep_lanes::Clock;
 
 /// What [`crate::Invocations`] are made of.
 pub struct Parts {

@@ -6,7 +6,6 @@
 //! are kept the store's, how tasks are run the [`TaskRunner`]'s.
 
 mod after;
-mod clock;
 mod engine;
 mod error;
 mod id;
@@ -22,9 +21,9 @@ mod task;
 mod visibility;
 mod world;
 
-pub use clock::{Clock, SystemClock};
 pub use engine::Engine;
 pub use error::{Error, Result};
+pub use everstep_lanes::{Clock, SystemClock};
 pub use id::{ExecutionId, ListId};
 pub use message::{Ended, Message, Note, Postbox, Reply, Start, Started};
 pub use observer::{Observer, Silent, Step};

@@ -5,10 +5,11 @@ use super::{Finding, Tree};
 /// Each crate and the crates of this workspace it may use.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-retry", &[]),
+    ("everstep-lanes", &[]),
     ("everstep-expr", &[]),
     ("everstep-asl", &["everstep-expr", "everstep-retry"]),
     ("everstep-config", &["everstep-asl", "everstep-retry"]),
-    ("everstep-invocations", &["everstep-retry", "everstep-store"]),
+    ("everstep-invocations", &["everstep-lanes", "everstep-retry", "everstep-store"]),
     (
         "everstep-runners",
         &[
@@ -32,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-expr",
             "everstep-history",
             "everstep-interpreter",
+            "everstep-lanes",
             "everstep-store",
         ],
     ),

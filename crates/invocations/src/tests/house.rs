@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use everstep_retry::{Class, Delay, Policy, Rule};
 use everstep_store::{MemoryStore, Store};
 
-use crate::clock::Clock;
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::{Invocation, Source, SourceKind};
 use crate::message::{Acceptance, Accepted, Finished, Manner, Message, Postbox};
@@ -18,6 +17,7 @@ use crate::{
     Attempt, Delivered, Delivery, Destinations, Done, Error, Failure, Filter, FunctionSettings,
     Functions, Observer, Outcome, Settings, Shown, Terms, reader,
 };
+use everstep_lanes::Clock;
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
