@@ -41,7 +41,7 @@ pub(crate) async fn follow(
             }
             Ok(None) => teller.tell("not loaded: what was there before goes on"),
             Err(error) => {
-                teller.tell(&format!("not loaded: {error:#}; what was there before goes on"))
+                teller.tell(&format!("not loaded: {error:#}; what was there before goes on"));
             }
         }
     }
