@@ -4,12 +4,13 @@ import collections
 import concurrent.futures
 import http.client
 import random
+import signal
 import threading
 import time
 
 import pytest
 
-from everstep import until
+from everstep import DEADLINE_SECONDS, until
 from house import NOT_OVER, children, fixed, lives, read_lines
 
 KILLS = 200
@@ -39,6 +40,14 @@ def test_what_workers_have_started_is_ended_before_the_next_call(build):
     house.restart()
     assert house.invoke("other")[0] == 200
     assert not lives(child) and not lives(line["pid"])
+
+
+def test_it_stops_in_order_as_soon_as_it_listens(build):
+    house = build({"f": {}})
+    for number in [signal.SIGTERM, signal.SIGINT] * 3:
+        house.server.process.send_signal(number)
+        assert house.server.process.wait(DEADLINE_SECONDS) == 0
+        house.server.start()
 
 
 def test_a_call_that_is_waited_for_is_forgotten_with_the_engine(build):

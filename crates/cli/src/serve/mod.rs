@@ -58,6 +58,9 @@ pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<E
 }
 
 async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> Result<Exit> {
+    // From the first moment: who reads that it listens may stop it at once, and in order.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
         None => None,
@@ -109,13 +112,12 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     let extension: Arc<dyn Extension> = Arc::new(functions.operations());
     let keys = settings.keys.clone();
     let listening = Listening { keys, tls, extension: Some(extension), ..Listening::default() };
-    let mut terminate = signal(SignalKind::terminate())?;
     let mut failed = failed;
     let mut outcome = Ok(Exit::Good);
     let reloading = reload::follow(project, &settings, &functions, &service, teller);
     let stop = async {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
+            _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             Some(error) = failed.recv() => outcome = Err(error.into()),
             () = reloading => {}
