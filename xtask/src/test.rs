@@ -9,6 +9,7 @@ const SHARED: &str = "../shared";
 
 pub(crate) fn run() -> Result<ExitCode> {
     provide(&["python3", "--version"], "python3")?;
+    provide(&["node", "--version"], "nodejs")?;
     step("format", &["fmt", "--all", "--check"])?;
     step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     step("tests", &["test", "--workspace", "--quiet"])?;

@@ -24,7 +24,7 @@ pub(crate) fn refuse(task: &Task) {
         Job::MapRun { .. } => task.report(Report::MapRunFailed {
             failure: Failure::new(
                 "States.Runtime",
-                "a Map state with ProcessorConfig.Mode DISTRIBUTED is not supported yet: use INLINE",
+                "a Map Run is driven by the service itself, and is no task for a runner of functions",
             ),
         }),
     }
