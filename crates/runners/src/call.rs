@@ -1,8 +1,13 @@
 //! One call of a function, and what comes of it.
 
+use std::sync::{Arc, Weak};
+
+use hyper::StatusCode;
 use hyper::body::Bytes;
+use tokio::sync::oneshot;
 
 use crate::error::Error;
+use crate::worker::answer::{Answer, accepted, refusal};
 
 #[derive(Debug, Clone, Default)]
 pub struct Call {
@@ -20,6 +25,15 @@ pub struct Call {
     pub attempt: u32,
 }
 
+/// How a call ended, by whom, and how to tell him.
+#[derive(Debug)]
+pub struct Ended {
+    pub outcome: Outcome,
+    /// The process that had the call, if one had.
+    pub worker_pid: Option<u32>,
+    pub receipt: Receipt,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// What the function returned: valid JSON.
@@ -35,4 +49,53 @@ pub enum Outcome {
     NotFound,
     /// Nobody waits for it any more, or the host is shutting down: it may have run, or begun to.
     Cancelled,
+}
+
+impl From<Outcome> for Ended {
+    /// Nobody is there to be told.
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, worker_pid: None, receipt: Receipt::default() }
+    }
+}
+
+/// A process that has answered waits until somebody says that the answer is safe: then it is dropped.
+#[derive(Debug, Default)]
+pub struct Receipt(Option<Waiting>);
+
+#[derive(Debug)]
+struct Waiting {
+    reply: oneshot::Sender<Answer>,
+    _here: Arc<()>,
+}
+
+/// Whether a receipt is still out.
+pub(crate) type Outstanding = Weak<()>;
+
+impl Receipt {
+    pub(crate) fn new(reply: oneshot::Sender<Answer>) -> (Self, Outstanding) {
+        let here = Arc::new(());
+        let outstanding = Arc::downgrade(&here);
+        (Self(Some(Waiting { reply, _here: here })), outstanding)
+    }
+
+    /// The answer came too late to count.
+    pub fn refuse(mut self) {
+        self.tell(|| {
+            let why = "another result of this event counts";
+            refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", why)
+        });
+    }
+
+    fn tell(&mut self, answer: impl FnOnce() -> Answer) {
+        if let Some(waiting) = self.0.take() {
+            // The connection may be gone.
+            let _ = waiting.reply.send(answer());
+        }
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        self.tell(accepted);
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Ended, Outcome, Receipt};
 use crate::environment::{self, pair};
 use crate::error::{Error, RESPONSE_BYTES_MAX, check_json};
 use crate::function::Function;
@@ -27,18 +27,19 @@ pub(crate) async fn run(
     function: &Function,
     argv: &[String],
     call: Call,
-) -> Outcome {
-    let result = match start(shared, function, argv, &call).await {
-        Ok(process) => attend(process, function, &call).await,
+) -> Ended {
+    let (worker_pid, result) = match start(shared, function, argv, &call).await {
+        Ok(process) => (Some(process.pid), attend(process, function, &call).await),
         Err(error) => {
             let why = because("start the command", &error);
-            Err(Error::not_startable(&call.request_id, &why).into())
+            (None, Err(Error::not_startable(&call.request_id, &why).into()))
         }
     };
-    match result {
+    let outcome = match result {
         Ok(payload) => Outcome::Succeeded { payload },
         Err(error) => Outcome::Failed { error },
-    }
+    };
+    Ended { outcome, worker_pid, receipt: Receipt::default() }
 }
 
 async fn start(

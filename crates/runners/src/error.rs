@@ -89,6 +89,10 @@ impl Error {
         Self::new("Function.ResponseSizeTooLarge", Class::DataLimitExceeded, message)
     }
 
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.class == Class::DataLimitExceeded
+    }
+
     pub(crate) fn invalid_response(request_id: &str, why: &str) -> Self {
         let message =
             format!("RequestId: {request_id} Error: the function's answer is not JSON: {why}");

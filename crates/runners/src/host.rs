@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::bootstrap::Scripts;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Ended, Outcome};
 use crate::calls::Calls;
 use crate::command;
 use crate::environment::Account;
@@ -235,46 +235,48 @@ impl Host {
     }
 
     /// Calls a function and waits for what comes of it. Whoever stops waiting cancels the call: code that
-    /// runs for nobody is killed.
-    pub async fn invoke(&self, function: &str, call: Call) -> Outcome {
+    /// runs for nobody is killed. A process that has answered is told so when the receipt is dropped.
+    pub async fn invoke(&self, function: &str, call: Call) -> Ended {
         let Some(deployed) = lock(&self.functions).get(function).cloned() else {
-            return Outcome::NotFound;
+            return Outcome::NotFound.into();
         };
         let (entry, cancelled) = self.calls.enter(&call.request_id);
         if self.calls.stopping() {
-            return Outcome::Cancelled;
+            return Outcome::Cancelled.into();
         }
-        let outcome = tokio::select! {
-            outcome = self.run(&deployed, call) => outcome,
-            _ = cancelled => Outcome::Cancelled,
+        let ended = tokio::select! {
+            ended = self.run(&deployed, call) => ended,
+            _ = cancelled => Outcome::Cancelled.into(),
         };
         drop(entry);
-        outcome
+        ended
     }
 
-    async fn run(&self, deployed: &Deployed, call: Call) -> Outcome {
+    async fn run(&self, deployed: &Deployed, call: Call) -> Ended {
         match deployed {
             Deployed::Pool(pool) => {
-                let (reply, outcome) = oneshot::channel();
+                let (reply, ended) = oneshot::channel();
                 pool.submit(Job { call, reply });
-                outcome.await.unwrap_or(Outcome::Cancelled)
+                ended.await.unwrap_or_else(|_| Outcome::Cancelled.into())
             }
             Deployed::Slots(function, slots) => match slots.take().await {
-                Some(_turn) => match &function.runtime {
-                    Runtime::Command { argv } => {
-                        command::run(&self.shared, function, argv, call).await
-                    }
-                    Runtime::Http { url, headers } => {
-                        let service = Service { url, headers, timeout_ms: function.timeout_ms };
-                        match http::post(&self.shared.client, &service, call).await {
-                            Ok(payload) => Outcome::Succeeded { payload },
-                            Err(error) => Outcome::Failed { error },
-                        }
-                    }
-                    _ => Outcome::NotFound,
-                },
-                None => Outcome::Throttled,
+                Some(_turn) => self.run_once(function, call).await,
+                None => Outcome::Throttled.into(),
             },
+        }
+    }
+
+    async fn run_once(&self, function: &Function, call: Call) -> Ended {
+        match &function.runtime {
+            Runtime::Command { argv } => command::run(&self.shared, function, argv, call).await,
+            Runtime::Http { url, headers } => {
+                let service = Service { url, headers, timeout_ms: function.timeout_ms };
+                match http::post(&self.shared.client, &service, call).await {
+                    Ok(payload) => Outcome::Succeeded { payload }.into(),
+                    Err(error) => Outcome::Failed { error }.into(),
+                }
+            }
+            _ => Outcome::NotFound.into(),
         }
     }
 

@@ -27,7 +27,7 @@ mod spawner;
 mod tasks;
 mod worker;
 
-pub use call::{Call, Outcome};
+pub use call::{Call, Ended, Outcome, Receipt};
 pub use error::{Error, RESPONSE_BYTES_MAX};
 pub use function::{Bootstrap, Function, Runtime};
 pub use host::{Host, Options, Standing};

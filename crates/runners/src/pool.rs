@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Ended, Outcome};
 use crate::error::Error;
 use crate::function::Function;
 use crate::host::{Shared, Standing};
@@ -20,13 +20,13 @@ use crate::worker;
 /// A call that somebody waits for. When nobody does any more, `reply` is closed.
 pub(crate) struct Job {
     pub(crate) call: Call,
-    pub(crate) reply: oneshot::Sender<Outcome>,
+    pub(crate) reply: oneshot::Sender<Ended>,
 }
 
 impl Job {
-    pub(crate) fn end(self, outcome: Outcome) {
+    pub(crate) fn end(self, ended: impl Into<Ended>) {
         // Whoever asked may have gone.
-        let _ = self.reply.send(outcome);
+        let _ = self.reply.send(ended.into());
     }
 
     pub(crate) fn fail(self, error: Error) {

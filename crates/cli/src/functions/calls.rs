@@ -8,7 +8,7 @@ use everstep_invocations::{
     SourceKind,
 };
 use everstep_retry::Class;
-use everstep_runners::{Acceptor, Call, Host, Outcome as Came};
+use everstep_runners::{Acceptor, Call, Ended, Host, Outcome as Came, Receipt};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -64,11 +64,12 @@ impl everstep_invocations::Functions for Calls {
                 attempt: attempt.n,
                 ..Call::default()
             };
-            let came = host.invoke(&attempt.function, call).await;
+            let Ended { outcome: came, worker_pid, receipt } =
+                host.invoke(&attempt.function, call).await;
             lock(&running).remove(&id);
             // Uncalled, it says that the attempt was interrupted.
-            if let Some(outcome) = outcome(&attempt.function, came) {
-                done(outcome, Box::new(|_| {}));
+            if let Some(outcome) = outcome(&attempt.function, came, worker_pid) {
+                done(outcome, told(receipt));
             }
         });
         entries.insert(id, task.abort_handle());
@@ -82,8 +83,15 @@ impl everstep_invocations::Functions for Calls {
     }
 }
 
-fn outcome(function: &str, came: Came) -> Option<Outcome> {
-    let worker_pid = None;
+/// The worker waits until its result is durable, or hears that it does not count.
+fn told(receipt: Receipt) -> everstep_invocations::Receipt {
+    Box::new(move |durable| match durable {
+        Ok(()) => drop(receipt),
+        Err(_) => receipt.refuse(),
+    })
+}
+
+fn outcome(function: &str, came: Came, worker_pid: Option<u32>) -> Option<Outcome> {
     Some(match came {
         Came::Succeeded { payload } => Outcome::Succeeded { output: payload.to_vec(), worker_pid },
         Came::Failed { error } => {

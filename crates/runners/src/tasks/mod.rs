@@ -195,7 +195,7 @@ impl Means {
             }
             Invocation::DryRun => return Some(answer::output(b"", target, 204, &version, &id)),
         }
-        Some(match self.host.invoke(function, call).await {
+        Some(match self.host.invoke(function, call).await.outcome {
             Outcome::Succeeded { payload } => answer::output(&payload, target, 200, &version, &id),
             Outcome::Failed { error } => Err(answer::failure(&error, place)),
             Outcome::Throttled => Err(answer::throttled(&id)),

@@ -6,18 +6,18 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::header::HeaderMap;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
+use super::answer::{Answer, refusal};
 use crate::error::RESPONSE_BYTES_MAX;
 
 const ROOT: &str = "/2018-06-01/runtime/";
@@ -25,8 +25,6 @@ const ROOT: &str = "/2018-06-01/runtime/";
 const ERROR_BYTES_MAX: usize = 1 << 20;
 /// What is too large is read to its end, so that it can be answered, but not for ever.
 const IGNORED_BYTES_MAX: usize = 256 << 20;
-
-pub(super) type Answer = Response<Full<Bytes>>;
 
 /// What a process says.
 pub(super) struct Said {
@@ -176,20 +174,4 @@ async fn collect(mut body: Incoming, most: usize) -> Option<Collected> {
         }
     }
     Some(Collected { cut: read > bytes.len(), bytes: bytes.into(), trailers })
-}
-
-/// As Lambda answers what it does not take.
-pub(super) fn refusal(status: StatusCode, error_type: &str, message: &str) -> Answer {
-    let body = json!({ "errorMessage": message, "errorType": error_type }).to_string();
-    let mut answer = Response::new(Full::new(Bytes::from(body)));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, "application/json".parse().expect("is a value"));
-    answer
-}
-
-pub(super) fn accepted() -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(b"{\"status\":\"OK\"}")));
-    *answer.status_mut() = StatusCode::ACCEPTED;
-    answer.headers_mut().insert(CONTENT_TYPE, "application/json".parse().expect("is a value"));
-    answer
 }

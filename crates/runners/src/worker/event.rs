@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 
-use super::api::Answer;
+use super::answer::Answer;
 use crate::call::Call;
 
 /// The answer to `next`.

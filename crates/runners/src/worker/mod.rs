@@ -1,5 +1,6 @@
 //! One process of a function, from its start to its end.
 
+pub(crate) mod answer;
 mod api;
 mod event;
 
@@ -12,8 +13,9 @@ use hyper::body::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use self::api::{Answer, Api, Said, Sent, What, accepted, refusal};
-use crate::call::Outcome;
+use self::answer::{Answer, accepted, refusal, too_large};
+use self::api::{Api, Said, Sent, What};
+use crate::call::{Ended, Outcome, Outstanding, Receipt};
 use crate::environment::{self, pair};
 use crate::error::{Error, check_json};
 use crate::observer::{Event, Tag};
@@ -71,11 +73,13 @@ enum State {
         job: Box<Job>,
         deadline: Instant,
     },
-    /// It has answered. `expected` until it is known to be slow.
+    /// It has answered. `expected` until it is known to be slow; the clock stands while its receipt is
+    /// out.
     Settling {
         since: Instant,
         deadline: Instant,
         expected: bool,
+        receipt: Outstanding,
     },
 }
 
@@ -181,7 +185,7 @@ impl Worker {
                 *since + Duration::from_millis(function.idle_ms_max)
             }
             (None, None, State::Busy { deadline, .. }) => *deadline,
-            (None, None, State::Settling { since, deadline, expected }) => {
+            (None, None, State::Settling { since, deadline, expected, .. }) => {
                 if *expected {
                     *since + SETTLING
                 } else {
@@ -208,6 +212,12 @@ impl Worker {
                 }
             }
             (None, State::Busy { .. }) => self.end(End::TimedOut),
+            (None, State::Settling { since, deadline, receipt, .. })
+                if receipt.strong_count() > 0 =>
+            {
+                *since = Instant::now();
+                *deadline = (*deadline).max(*since + PARTING);
+            }
             (None, State::Settling { expected, .. }) if *expected => {
                 *expected = false;
                 self.pool.give_up_on();
@@ -225,22 +235,23 @@ impl Worker {
     }
 
     fn hear(&mut self, said: Said) {
-        let answer = match said.what {
-            What::Next => return self.next(said.reply),
-            What::InitError { body, named } => self.init_error(&body, named.as_deref()),
-            What::Response { id, body } => self.answered(&id, |job, tail| match body {
-                Sent::Whole(body) => finished(job, body, tail),
-                Sent::TooLarge => job.fail(Error::too_large().with_tail(tail())),
-                Sent::Failed { named, body } => {
-                    job.fail(Error::raised(&body, Some(&named)).with_tail(tail()));
-                }
+        let Said { what, reply } = said;
+        match what {
+            What::Next => self.next(reply),
+            What::InitError { body, named } => {
+                let answer = self.init_error(&body, named.as_deref());
+                // The connection may be gone.
+                let _ = reply.send(answer);
+            }
+            What::Response { id, body } => self.answered(&id, reply, |job| match body {
+                Sent::Whole(body) => finished(job, body),
+                Sent::TooLarge => Err(Error::too_large()),
+                Sent::Failed { named, body } => Err(Error::raised(&body, Some(&named))),
             }),
-            What::Error { id, body, named } => self.answered(&id, |job, tail| {
-                job.fail(Error::raised(&body, named.as_deref()).with_tail(tail()));
-            }),
-        };
-        // The connection may be gone.
-        let _ = said.reply.send(answer);
+            What::Error { id, body, named } => {
+                self.answered(&id, reply, |_| Err(Error::raised(&body, named.as_deref())));
+            }
+        }
     }
 
     fn next(&mut self, reply: oneshot::Sender<Answer>) {
@@ -307,30 +318,76 @@ impl Worker {
 
     /// The process was gone, or its connection, before the event was written.
     fn unseen(&mut self, deadline: Instant) {
-        let settling = State::Settling { since: Instant::now(), deadline, expected: false };
+        let (since, receipt) = (Instant::now(), Outstanding::new());
+        let settling = State::Settling { since, deadline, expected: false, receipt };
         if let State::Busy { job, .. } = std::mem::replace(&mut self.state, settling) {
             self.pool.give_back(*job);
         }
     }
 
-    fn answered(&mut self, id: &str, end: impl FnOnce(Job, &dyn Fn() -> Vec<String>)) -> Answer {
-        match &self.state {
-            State::Busy { job, .. } if job.call.request_id == id => {}
-            _ => return self.unasked(id),
+    /// The process is told that its answer was taken when whoever asked says so.
+    fn answered(
+        &mut self,
+        id: &str,
+        reply: oneshot::Sender<Answer>,
+        result: impl FnOnce(&Job) -> Result<Bytes, Error>,
+    ) {
+        let job = match self.call_ended(id) {
+            Ok(job) => job,
+            Err(refusal) => {
+                let _ = reply.send(refusal);
+                return;
+            }
+        };
+        let result = result(&job);
+        let receipt = match &result {
+            Err(error) if error.is_too_large() => {
+                let _ = reply.send(too_large());
+                Receipt::default()
+            }
+            _ => self.receipt(reply),
+        };
+        let outcome = match result {
+            Ok(payload) => Outcome::Succeeded { payload },
+            Err(error) => {
+                let error = error.with_tail(self.process.output.tail());
+                Outcome::Failed { error: Box::new(error) }
+            }
+        };
+        job.end(Ended { outcome, worker_pid: Some(self.process.pid), receipt });
+    }
+
+    fn receipt(&mut self, reply: oneshot::Sender<Answer>) -> Receipt {
+        let (given, outstanding) = Receipt::new(reply);
+        if let State::Settling { receipt, .. } = &mut self.state {
+            *receipt = outstanding;
+        }
+        given
+    }
+
+    /// The call that the process had, if it is this one and not too late.
+    fn call_ended(&mut self, id: &str) -> Result<Job, Answer> {
+        let State::Busy { job, deadline } = &self.state else { return Err(self.unasked(id)) };
+        if job.call.request_id != id {
+            return Err(self.unasked(id));
         }
         if self.ending.is_some() {
             self.misbehaved(&format!("answered {id} after its deadline"));
-            return refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", "it is too late");
+            let text = "it is too late";
+            return Err(refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text));
         }
-        self.pool.expect();
         let since = Instant::now();
-        let settling = State::Settling { since, deadline: since, expected: true };
-        let State::Busy { job, deadline } = std::mem::replace(&mut self.state, settling) else {
-            return accepted();
+        let settling = State::Settling {
+            since,
+            deadline: (*deadline).max(since + PARTING),
+            expected: true,
+            receipt: Outstanding::new(),
         };
-        self.state = State::Settling { since, deadline, expected: true };
-        end(*job, &|| self.process.output.tail());
-        accepted()
+        self.pool.expect();
+        match std::mem::replace(&mut self.state, settling) {
+            State::Busy { job, .. } => Ok(*job),
+            _ => unreachable!("it was busy above"),
+        }
     }
 
     fn unasked(&self, id: &str) -> Answer {
@@ -379,10 +436,12 @@ impl Worker {
             (State::Busy { job, .. }, why) => {
                 let error = exit_error(why, ending, &job, &pool.function);
                 pool.left(self.id, false);
-                match error {
-                    Some(error) => job.fail(error.with_tail(tail)),
-                    None => job.end(Outcome::Cancelled),
-                }
+                let outcome = match error {
+                    Some(error) => Outcome::Failed { error: Box::new(error.with_tail(tail)) },
+                    None => Outcome::Cancelled,
+                };
+                let (worker_pid, receipt) = (Some(self.process.pid), Receipt::default());
+                job.end(Ended { outcome, worker_pid, receipt });
             }
             (State::Settling { expected, .. }, _) => pool.left(self.id, expected),
         }
@@ -412,13 +471,10 @@ impl State {
     }
 }
 
-fn finished(job: Job, body: Bytes, tail: &dyn Fn() -> Vec<String>) {
+fn finished(job: &Job, body: Bytes) -> Result<Bytes, Error> {
     match check_json(&body) {
-        Ok(()) => job.end(Outcome::Succeeded { payload: body }),
-        Err(why) => {
-            let error = Error::invalid_response(&job.call.request_id, &why);
-            job.fail(error.with_tail(tail()));
-        }
+        Ok(()) => Ok(body),
+        Err(why) => Err(Error::invalid_response(&job.call.request_id, &why)),
     }
 }
 

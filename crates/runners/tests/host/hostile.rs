@@ -156,9 +156,9 @@ async fn a_fork_bomb_ends_with_its_call() {
         // Not here: it would take the machine down.
         return;
     }
-    let outcome = house.host.invoke("bomb", call("r-1", &doing("bomb", 0)));
-    let (outcome, ()) = tokio::join!(outcome, lives_on(&house));
-    let everstep_runners::Outcome::Failed { error } = outcome else { panic!("{outcome:?}") };
+    let ended = house.host.invoke("bomb", call("r-1", &doing("bomb", 0)));
+    let (ended, ()) = tokio::join!(ended, lives_on(&house));
+    let everstep_runners::Outcome::Failed { error } = ended.outcome else { panic!("{ended:?}") };
     assert_eq!(error.error_type, "Sandbox.Timedout");
     let pid = house.events.all().iter().find_map(|event| match event {
         Event::Started { function, pid } if &**function == "bomb" => Some(*pid),

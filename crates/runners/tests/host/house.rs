@@ -86,7 +86,7 @@ impl House {
     }
 
     pub(crate) async fn outcome(&self, function: &str, event: &Value) -> Outcome {
-        self.host.invoke(function, call("r-1", event)).await
+        self.host.invoke(function, call("r-1", event)).await.outcome
     }
 
     pub(crate) async fn result(&self, event: Value) -> Value {

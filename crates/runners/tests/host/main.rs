@@ -11,5 +11,6 @@ mod node;
 mod official;
 mod orphans;
 mod python;
+mod receipts;
 mod tasks;
 mod workers;

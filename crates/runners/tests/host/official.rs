@@ -106,7 +106,9 @@ async fn rust_handlers_run() {
     assert_eq!(context, json!(["r-1", "f", 128, {}]));
     let mut called = crate::house::call("r-2", &doing("context", 0));
     called.client_context = Some(r#"{"custom":{"everstep.retryCount":"1"}}"#.to_owned());
-    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await else { panic!() };
+    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await.outcome else {
+        panic!()
+    };
     let expected = json!(["r-2", "f", 128, { "everstep.retryCount": "1" }]);
     assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), expected);
     let error = house.error(doing("fail", 0)).await;

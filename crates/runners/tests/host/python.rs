@@ -146,13 +146,17 @@ async fn the_context_is_lambdas() {
     let house = House::python(|function| function.timeout_ms = 30_000);
     let mut called = call("r-7", &doing("context", 30_000));
     called.client_context = Some(r#"{"custom":{"everstep.retryCount":"1"}}"#.to_owned());
-    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await else { panic!() };
+    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await.outcome else {
+        panic!()
+    };
     let arn = "arn:aws:lambda:us-east-1:123456789012:function:f";
     let expected = json!(["r-7", "f", "$LATEST", "128", arn, { "everstep.retryCount": "1" }, true]);
     assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), expected);
     let mut called = call("r-8", &doing("context", 30_000));
     called.function_arn = Some(format!("{arn}:live"));
-    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await else { panic!() };
+    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await.outcome else {
+        panic!()
+    };
     let expected = json!(["r-8", "f", "$LATEST", "128", format!("{arn}:live"), null, true]);
     assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), expected);
 }

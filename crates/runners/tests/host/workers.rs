@@ -13,7 +13,9 @@ async fn pids(house: &House, calls: usize, event: &Value) -> HashSet<u64> {
     let mut running = JoinSet::new();
     for number in 0..calls {
         let (host, event) = (house.host.clone(), event.clone());
-        running.spawn(async move { host.invoke("f", call(&format!("r-{number}"), &event)).await });
+        running.spawn(async move {
+            host.invoke("f", call(&format!("r-{number}"), &event)).await.outcome
+        });
     }
     let mut pids = HashSet::new();
     for outcome in running.join_all().await {
@@ -51,14 +53,14 @@ async fn calls_beyond_the_queue_are_refused() {
     let house = House::with(vec![function, none], |options| options.waiting_max = 1);
     let running = tokio::spawn({
         let host = house.host.clone();
-        async move { host.invoke("f", call("r-1", &doing("sleep", 60))).await }
+        async move { host.invoke("f", call("r-1", &doing("sleep", 60))).await.outcome }
     });
     let standing = |waiting| Some(Standing { waiting, workers: 1, idle: 0 });
     let has_begun = || house.host.standing("f") == standing(0);
     until("the first call has a process", || has_begun() && house.events.started() == 1).await;
     let waiting = tokio::spawn({
         let host = house.host.clone();
-        async move { host.invoke("f", call("r-2", &json!(2))).await }
+        async move { host.invoke("f", call("r-2", &json!(2))).await.outcome }
     });
     until("the second call waits", || house.host.standing("f") == standing(1)).await;
     assert_eq!(house.outcome("f", &json!(3)).await, Outcome::Throttled);
@@ -76,7 +78,9 @@ async fn a_call_that_is_cancelled_leaves_no_code_running() {
     until("it is known to be idle", || !is_busy(&house)).await;
     let host = house.host.clone();
     let running =
-        tokio::spawn(async move { host.invoke("f", call("r-2", &doing("sleep", 60))).await });
+        tokio::spawn(
+            async move { host.invoke("f", call("r-2", &doing("sleep", 60))).await.outcome },
+        );
     until("the process is busy", || is_busy(&house)).await;
     house.host.cancel("r-2");
     assert_eq!(running.await.unwrap(), Outcome::Cancelled);
@@ -119,7 +123,9 @@ async fn a_changed_function_gets_new_processes() {
     until("it is known to be idle", || !is_busy(&house)).await;
     let host = house.host.clone();
     let running =
-        tokio::spawn(async move { host.invoke("f", call("r-2", &doing("sleep", 0.3))).await });
+        tokio::spawn(
+            async move { host.invoke("f", call("r-2", &doing("sleep", 0.3))).await.outcome },
+        );
     until("the process is busy", || is_busy(&house)).await;
     house.host.deploy(vec![other]);
     assert_eq!(house.result(doing("environment", 0)).await["TABLE"], "b");
@@ -136,7 +142,8 @@ async fn starts_that_fail_are_apart() {
     house.error(json!(1)).await;
     // The second waits for a start that is not made yet.
     let host = house.host.clone();
-    let waiting = tokio::spawn(async move { host.invoke("f", call("r-2", &json!(1))).await });
+    let waiting =
+        tokio::spawn(async move { host.invoke("f", call("r-2", &json!(1))).await.outcome });
     let standing = Some(Standing { waiting: 1, workers: 0, idle: 0 });
     until("the second waits", || house.host.standing("f") == standing).await;
     house.host.cancel("r-2");
@@ -183,7 +190,9 @@ async fn shutting_down_waits_for_calls_and_ends_the_rest() {
     until("it is known to be idle", || !is_busy(&house)).await;
     let host = house.host.clone();
     let running =
-        tokio::spawn(async move { host.invoke("f", call("r-2", &doing("sleep", 0.2))).await });
+        tokio::spawn(
+            async move { host.invoke("f", call("r-2", &doing("sleep", 0.2))).await.outcome },
+        );
     until("the process is busy", || is_busy(&house)).await;
     house.host.shut_down(Duration::from_secs(30)).await;
     assert!(matches!(running.await.unwrap(), Outcome::Succeeded { .. }));
@@ -198,7 +207,9 @@ async fn shutting_down_ends_calls_that_take_too_long() {
     until("it is known to be idle", || !is_busy(&house)).await;
     let host = house.host.clone();
     let running =
-        tokio::spawn(async move { host.invoke("f", call("r-2", &doing("sleep", 60))).await });
+        tokio::spawn(
+            async move { host.invoke("f", call("r-2", &doing("sleep", 60))).await.outcome },
+        );
     until("the process is busy", || is_busy(&house)).await;
     house.host.shut_down(Duration::ZERO).await;
     assert_eq!(running.await.unwrap(), Outcome::Cancelled);

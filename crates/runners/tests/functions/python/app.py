@@ -121,6 +121,10 @@ def handler(event, context):
         time.sleep(60)
     if do == "raw answer":
         return post(f"/invocation/{context.aws_request_id}/response", bytes(with_)).split("\r\n")[0]
+    if do == "answer into":
+        head = post(f"/invocation/{context.aws_request_id}/response", b"1").split("\r\n")[0]
+        with open(with_, "w") as file:
+            file.write(head)
     if do == "raw error":
         post(f"/invocation/{context.aws_request_id}/error", with_.encode())
     if do == "break off":
