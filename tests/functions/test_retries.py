@@ -61,12 +61,12 @@ def test_the_code_is_told(build, runtime):
 
 def test_waiting_takes_no_worker(build):
     house = build({"f": {"plan": "Broken", "concurrency": 2, "retry": fixed(1, "1h")}, "other": {}})
-    for _ in range(200):
+    for _ in range(500):
         house.accept("f")
-    until(lambda: len(house.listed(state="Waiting")) == 200, "200 that wait")
+    until(lambda: len(house.listed(state="Waiting")) == 500, "500 that wait")
     assert len({line["pid"] for line in house.lines("f")}) <= 2
     assert house.invoke("other")[0] == 200
-    assert house.calls() == {"f": 200, "other": 1}
+    assert house.calls() == {"f": 500, "other": 1}
 
 
 def test_what_waits_survives_an_orderly_stop(build):
@@ -81,7 +81,7 @@ def test_what_waits_survives_an_orderly_stop(build):
 
 
 def test_waits_are_no_part_of_the_timeout(build):
-    house = build({"f": {"plan": "Broken", "timeout": "1s", "retry": fixed(3, "1200ms")}})
+    house = build({"f": {"plan": "Broken", "timeout": "1s", "retry": fixed(3, "5s")}})
     ended = house.ended(house.accept("f"))
     assert {attempt["errorType"] for attempt in ended["attempts"]} == {"Broken"}
     assert len(house.lines()) == 4

@@ -10,6 +10,11 @@ pub trait Destinations: Send + Sync {
     /// Called when the record's row is durable, and again after a failure or a crash until `done(Ok)` is:
     /// so the same delivery may come twice, each time with the same id. Must be short and must not wait.
     fn deliver(&self, delivery: Delivery, done: Delivered);
+
+    /// The largest record that a destination can take, if there is one.
+    fn record_bytes_max(&self, _target: &Target) -> Option<usize> {
+        None
+    }
 }
 
 /// What became of a delivery; the text says why not. If it is dropped uncalled, the delivery is made again

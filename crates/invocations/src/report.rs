@@ -10,7 +10,31 @@ use crate::invocation::{Invocation, Reason, State};
 use crate::moment::iso;
 
 /// What a destination gets. Keys beyond AWS's are under `everstep`.
-pub(crate) fn record(invocation: &Invocation, payload: &[u8], response: Option<&[u8]>) -> Vec<u8> {
+///
+/// What is larger than a destination can take would never arrive: then the event and the answer are left
+/// out, and the record says so. Both are kept with the invocation.
+pub(crate) fn record(
+    invocation: &Invocation,
+    payload: &[u8],
+    response: Option<&[u8]>,
+    bytes_max: usize,
+) -> Vec<u8> {
+    let whole = record_with(invocation, as_json(payload), response.map(as_json), &[]);
+    if whole.len() <= bytes_max {
+        return whole;
+    }
+    let mut left_out = vec!["requestPayload"];
+    left_out.extend(response.map(|_| "responsePayload"));
+    let null = || "null".to_owned();
+    record_with(invocation, null(), response.map(|_| null()), &left_out)
+}
+
+fn record_with(
+    invocation: &Invocation,
+    payload: String,
+    response: Option<String>,
+    left_out: &[&str],
+) -> Vec<u8> {
     let succeeded = invocation.state == State::Succeeded;
     let context = json!({
         "requestId": invocation.id.to_string(),
@@ -23,7 +47,7 @@ pub(crate) fn record(invocation: &Invocation, payload: &[u8], response: Option<&
         ("version", json!("1.0").to_string()),
         ("timestamp", timestamp.to_string()),
         ("requestContext", context.to_string()),
-        ("requestPayload", as_json(payload)),
+        ("requestPayload", payload),
     ];
     if let Some(response) = response {
         let mut context = json!({ "statusCode": 200, "executedVersion": "$LATEST" });
@@ -31,9 +55,13 @@ pub(crate) fn record(invocation: &Invocation, payload: &[u8], response: Option<&
             context["functionError"] = "Unhandled".into();
         }
         members.push(("responseContext", context.to_string()));
-        members.push(("responsePayload", as_json(response)));
+        members.push(("responsePayload", response));
     }
-    members.push(("everstep", beyond_aws(invocation).to_string()));
+    let mut beyond = beyond_aws(invocation);
+    if !left_out.is_empty() {
+        beyond["leftOut"] = left_out.into();
+    }
+    members.push(("everstep", beyond.to_string()));
     object(&members)
 }
 

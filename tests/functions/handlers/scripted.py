@@ -1,7 +1,8 @@
 """A Lambda handler that does what it is told, and leaves a line for each call before it does anything.
 
 The plan has an entry for each attempt, and the last one counts for all that follow: `Broken,Broken,ok` fails
-twice. An entry is `ok` (the event, or its `output`), `null`, `exit`, `kill`, or the name of an error; `sleep=0.5+Broken` takes its time first.
+twice. An entry is `ok` (the event, or its `output`), `null`, `exit`, `kill`, or the name of an error; `sleep=0.5+Broken` takes its time first, `gate=open+ok`
+waits for a file of that name beside the lines.
 """
 
 import json
@@ -16,11 +17,19 @@ def handler(event, context):
     witness(event, context, told)
     wait, _, action = plan(event, int(told["everstep.attempt"])).rpartition("+")
     if wait:
-        time.sleep(float(wait.removeprefix("sleep=")))
+        pause(*wait.split("="))
     if action == "null":
         return None
     act(action)
     return event.get("output", event) if isinstance(event, dict) else event
+
+
+def pause(kind, value):
+    if kind == "sleep":
+        return time.sleep(float(value))
+    gate = os.path.join(os.path.dirname(os.environ["WITNESS"]), value)
+    while not os.path.exists(gate):
+        time.sleep(0.005)
 
 
 def witness(event, context, told):
@@ -29,6 +38,7 @@ def witness(event, context, told):
         "id": context.aws_request_id,
         "attempt": int(told["everstep.attempt"]),
         "pid": os.getpid(),
+        "api": os.environ["AWS_LAMBDA_RUNTIME_API"],
         "deadline": int(time.time() * 1000) + context.get_remaining_time_in_millis(),
         "told": told,
         "event": event,

@@ -10,7 +10,8 @@ use std::time::Duration;
 use everstep_api::Service;
 use everstep_api::protocol::Operation;
 use everstep_client::{Client, HeaderName, HeaderValue, Method, Request};
-use everstep_invocations::{Delivered, Delivery};
+use everstep_interpreter::Limits;
+use everstep_invocations::{Delivered, Delivery, Target};
 use serde_json::json;
 use tokio::runtime::Handle;
 
@@ -47,6 +48,10 @@ impl everstep_invocations::Destinations for Destinations {
     fn deliver(&self, delivery: Delivery, done: Delivered) {
         let means = self.means.clone();
         self.runtime.spawn(async move { done(means.deliver(&delivery).await) });
+    }
+
+    fn record_bytes_max(&self, target: &Target) -> Option<usize> {
+        target.0.starts_with("stateMachine:").then(|| Limits::default().payload_bytes)
     }
 }
 

@@ -24,10 +24,6 @@ use crate::session::{StepEnd, StepOutcome};
 const AGAIN_MS_MIN: i64 = 1000;
 const AGAIN_MS_MAX: i64 = 5 * 60 * 1000;
 
-/// A record holds the event and the answer, and may become the event of the next: what does not fit into
-/// a row is given up, and the observer told.
-const RECORD_BYTES_MAX: usize = 32 * 1024 * 1024;
-
 type Key = (InvocationId, u32);
 
 /// Deliveries that are under way, or wait to be made again.
@@ -92,14 +88,9 @@ impl Shard {
         let done = self.receipt(invocation.id, index);
         match invocation.routes().get(index as usize) {
             Some(Route::Destination(target)) => {
-                let record = report::record(invocation, &payload, response.as_deref());
-                if record.len() > RECORD_BYTES_MAX {
-                    let why = format!("the record has {} bytes: given up", record.len());
-                    self.world.observer.delivery_failed(invocation.id, target, &why);
-                    done(Ok(()));
-                } else {
-                    self.send_record(invocation, index, target, record, done);
-                }
+                let bytes_max = self.record_bytes_max(target);
+                let record = report::record(invocation, &payload, response.as_deref(), bytes_max);
+                self.send_record(invocation, index, target, record, done);
             }
             Some(Route::Next(edge)) => {
                 self.send_next(invocation, index, edge, response.as_deref(), done);
@@ -109,6 +100,12 @@ impl Shard {
             None => done(Ok(())),
         }
         Ok(())
+    }
+
+    /// A record may become an event, and no event is larger.
+    fn record_bytes_max(&self, target: &Target) -> usize {
+        let most = self.world.settings.payload_bytes_max;
+        self.world.destinations.record_bytes_max(target).map_or(most, |own| own.min(most))
     }
 
     fn receipt(&self, id: InvocationId, index: u32) -> Delivered {

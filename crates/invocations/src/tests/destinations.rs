@@ -59,6 +59,29 @@ fn records_are_those_of_aws() {
 }
 
 #[test]
+fn a_record_is_no_larger_than_its_destination_can_take() {
+    let mut house = House::new();
+    let mut settings = settings("f", fixed(0, 0));
+    let targets = ["queue:narrow", "queue:wide", "function:f"].map(|name| Target(name.to_owned()));
+    settings.terms.on_success = targets.to_vec();
+    house.script.set("f", settings, Arc::new(|_| success(&format!("\"{}\"", "x".repeat(600)))));
+    house.accept("f", "{}");
+    house.pass(1000.0);
+    for (target, left_out) in [("queue:narrow", true), ("queue:wide", false)] {
+        let deliveries = locked(&house.outside.deliveries);
+        let found = deliveries.iter().find(|it| it.target.0 == target).expect("it was told");
+        let record: serde_json::Value = serde_json::from_slice(&found.record).expect("JSON");
+        assert_eq!(record["responsePayload"].is_null(), left_out, "{target}");
+        let expected = if left_out {
+            serde_json::json!(["requestPayload", "responsePayload"])
+        } else {
+            serde_json::Value::Null
+        };
+        assert_eq!(record["everstep"]["leftOut"], expected, "{target}");
+    }
+}
+
+#[test]
 fn who_is_told_is_shown() {
     let mut house = House::new();
     let mut settings = routed("f", fixed(0, 0));
