@@ -21,6 +21,18 @@ pub struct InvocationId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 #[cbor(transparent)]
 pub struct AttemptId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 
+/// Who deliveries are for: a digest of his name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Addressee(pub(crate) [u8; 8]);
+
+impl Addressee {
+    pub(crate) fn named(name: &str) -> Self {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&digest(&[b"addressee", name.as_bytes()])[..8]);
+        Self(bytes)
+    }
+}
+
 /// How UUIDs say what they were made of: by chance, or in a way of one's own.
 const DRAWN: u8 = 4;
 const DERIVED: u8 = 8;

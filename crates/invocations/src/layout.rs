@@ -2,7 +2,8 @@
 
 use everstep_store::after_prefix;
 
-use crate::id::InvocationId;
+use crate::id::{Addressee, InvocationId};
+use crate::shard::Cursor;
 
 /// `Invocations`: what is known of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +32,12 @@ pub(crate) enum Order {
     Dead = 2,
     /// What is over and no dead letter, by when it became so.
     Closed = 3,
-    /// Deliveries to be made: no moment, but a place.
-    Outbox = 4,
+    /// Deliveries as they were once kept: no moment, but a place.
+    Unsorted = 4,
     /// Sessions that are over, by their end.
     Sessions = 5,
+    /// Deliveries to be made, by their addressees.
+    Delivery = 6,
 }
 
 /// A place in an order: earliest first, then by id.
@@ -57,13 +60,38 @@ pub(crate) fn parse_at(key: &[u8]) -> Option<(i64, InvocationId)> {
     Some(((moment ^ (1 << 63)).cast_signed(), InvocationId::from_bytes(key.get(9..)?)?))
 }
 
-pub(crate) fn outbox(id: InvocationId, index: u32) -> Vec<u8> {
-    [&[Order::Outbox as u8], id.bytes().as_slice(), &index.to_be_bytes()].concat()
+pub(crate) fn delivery(to: Addressee, id: InvocationId, index: u32) -> Vec<u8> {
+    [&[Order::Delivery as u8], &to.0[..], id.bytes(), &index.to_be_bytes()].concat()
 }
 
-pub(crate) fn parse_outbox(key: &[u8]) -> Option<(InvocationId, u32)> {
-    let id = InvocationId::from_bytes(key.get(1..17)?)?;
-    Some((id, u32::from_be_bytes(key.get(17..)?.try_into().ok()?)))
+/// Where deliveries for an addressee are to be read from.
+pub(crate) fn deliveries(to: Addressee, from: &Cursor) -> Vec<u8> {
+    match from {
+        Cursor::Start => [&[Order::Delivery as u8], &to.0[..]].concat(),
+        Cursor::After(key) => [key.as_slice(), &[0]].concat(),
+    }
+}
+
+/// The first key after all deliveries for an addressee.
+pub(crate) fn after_deliveries(to: Addressee) -> Vec<u8> {
+    after_prefix(&deliveries(to, &Cursor::Start))
+}
+
+pub(crate) fn addressee(key: &[u8]) -> Option<Addressee> {
+    Some(Addressee(key.get(1..9)?.try_into().ok()?))
+}
+
+pub(crate) fn parse_delivery(key: &[u8]) -> Option<(InvocationId, u32)> {
+    parse_place(key.get(9..)?)
+}
+
+pub(crate) fn parse_unsorted(key: &[u8]) -> Option<(InvocationId, u32)> {
+    parse_place(key.get(1..)?)
+}
+
+fn parse_place(bytes: &[u8]) -> Option<(InvocationId, u32)> {
+    let (id, index) = bytes.split_at_checked(16)?;
+    Some((InvocationId::from_bytes(id)?, u32::from_be_bytes(index.try_into().ok()?)))
 }
 
 /// `Catalog`, in each shard: who owns its invocations. Every commit expects to find itself there.
@@ -91,7 +119,10 @@ mod tests {
     fn keys_say_what_they_name() {
         let id = InvocationId::drawn([3, 4]);
         assert_eq!(parse_at(&at(Order::Closed, -5, id)), Some((-5, id)));
-        assert_eq!(parse_outbox(&outbox(id, 7)), Some((id, 7)));
-        assert_eq!((parse_at(b"short"), parse_outbox(b"short")), (None, None));
+        let to = Addressee::named("function:f");
+        let key = delivery(to, id, 7);
+        assert_eq!((addressee(&key), parse_delivery(&key)), (Some(to), Some((id, 7))));
+        assert!(deliveries(to, &Cursor::Start) < key && key < after_deliveries(to));
+        assert_eq!((parse_at(b"short"), parse_delivery(b"short")), (None, None));
     }
 }

@@ -26,13 +26,26 @@ pub struct Session {
     pub status: SessionStatus,
     #[n(4)]
     pub steps: Vec<SessionStep>,
+    /// The last word so far: of the steps that nothing follows, the one that ended last.
+    #[n(5)]
+    last: Option<LastWord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+struct LastWord {
+    #[n(0)]
+    ended_ms: i64,
+    #[n(1)]
+    id: InvocationId,
+    #[cbor(n(2), with = "minicbor::bytes")]
+    output: Vec<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub enum SessionStatus {
     #[n(0)]
     Running,
-    /// With the output of the step that ended last, as JSON text.
+    /// With the output, as JSON text, of the step that ended last of those that nothing follows.
     #[n(1)]
     Succeeded {
         #[cbor(n(0), with = "minicbor::bytes")]
@@ -64,6 +77,7 @@ pub struct SessionStep {
 pub(crate) struct StepEnd {
     pub(crate) id: InvocationId,
     pub(crate) function: String,
+    pub(crate) ended_ms: i64,
     /// The steps that follow: invocations and their functions.
     pub(crate) next: Vec<(InvocationId, String)>,
     pub(crate) outcome: StepOutcome,
@@ -113,7 +127,8 @@ impl Session {
 
     pub(crate) fn begun(id: InvocationId, function: &str, now_ms: i64) -> Self {
         let steps = vec![SessionStep { id, function: function.to_owned(), ended: false }];
-        Self { id, started_ms: now_ms, ended_ms: None, status: SessionStatus::Running, steps }
+        let status = SessionStatus::Running;
+        Self { id, started_ms: now_ms, ended_ms: None, status, steps, last: None }
     }
 
     /// Takes what a step says; whether that changes anything. A step may say it more than once, and before
@@ -127,22 +142,35 @@ impl Session {
         for (id, function) in &end.next {
             self.note(*id, function);
         }
-        let waited_for = self.steps.iter().any(|step| !step.ended);
-        let status = match end.outcome {
-            StepOutcome::Failed { error, cause } if end.next.is_empty() => {
-                SessionStatus::Failed { error, cause, failed_function: end.function }
+        if let Some(status) = self.result(end, steps_max) {
+            self.status = status;
+            self.ended_ms = Some(now_ms);
+        }
+        true
+    }
+
+    /// The same in whatever order steps have their say, unless more than one fails.
+    fn result(&mut self, end: StepEnd, steps_max: u32) -> Option<SessionStatus> {
+        let StepEnd { id, function, ended_ms, next, outcome } = end;
+        match outcome {
+            StepOutcome::Failed { error, cause } if next.is_empty() => {
+                return Some(SessionStatus::Failed { error, cause, failed_function: function });
             }
-            _ if self.steps.len() > steps_max as usize => SessionStatus::Failed {
+            StepOutcome::Succeeded { output } if next.is_empty() => {
+                self.last = self.last.take().max(Some(LastWord { ended_ms, id, output }));
+            }
+            _ => {}
+        }
+        if self.steps.len() > steps_max as usize {
+            return Some(SessionStatus::Failed {
                 error: "Everstep.SessionTooLong".to_owned(),
                 cause: format!("the session has more than {steps_max} steps"),
-                failed_function: end.function,
-            },
-            StepOutcome::Succeeded { output } if !waited_for => SessionStatus::Succeeded { output },
-            _ => return true,
-        };
-        self.status = status;
-        self.ended_ms = Some(now_ms);
-        true
+                failed_function: function,
+            });
+        }
+        let over = self.steps.iter().all(|step| step.ended);
+        let last = self.last.take_if(|_| over)?;
+        Some(SessionStatus::Succeeded { output: last.output })
     }
 
     fn note(&mut self, id: InvocationId, function: &str) -> &mut SessionStep {
@@ -183,7 +211,8 @@ mod tests {
             StepOutcome::Succeeded { output: step.to_string().into_bytes() }
         };
         let next = next.iter().map(|n| (id(*n), format!("f{n}"))).collect();
-        StepEnd { id: id(step), function: format!("f{step}"), next, outcome }
+        let ended_ms = step.cast_signed();
+        StepEnd { id: id(step), function: format!("f{step}"), ended_ms, next, outcome }
     }
 
     fn check(ends: &[StepEnd], expected: &str) {
@@ -217,7 +246,11 @@ mod tests {
         check(&[end(2, &[], false)], "running");
         check(&[end(2, &[], false), end(1, &[2, 3], false)], "running");
         check(&[end(1, &[2, 3], false), end(2, &[], false), end(2, &[], false)], "running");
-        check(&[end(1, &[2, 3], false), end(3, &[], false), end(2, &[], false)], "2");
+        check(&[end(1, &[2, 3], false), end(3, &[], false), end(2, &[], false)], "3");
+        check(&[end(1, &[2, 3], false), end(2, &[], false), end(3, &[], false)], "3");
+        check(&[end(2, &[], false), end(1, &[2], false)], "2");
+        check(&[end(2, &[], false), end(1, &[2], true)], "2");
+        check(&[end(3, &[], false), end(2, &[3], true), end(1, &[2], false)], "3");
     }
 
     #[test]

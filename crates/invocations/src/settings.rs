@@ -16,7 +16,7 @@ pub struct Settings {
     pub queue_max: usize,
     /// Invocations of one function that may wait for a free slot before new ones are refused.
     pub backlog_max: usize,
-    /// Deliveries that a shard has under way or waits to repeat; others wait in the store.
+    /// Deliveries to one addressee that a shard has under way or waits to repeat; others wait in the store.
     pub deliveries_max: usize,
     /// The largest event, and the largest answer, in bytes.
     pub payload_bytes_max: usize,
@@ -42,7 +42,7 @@ impl Default for Settings {
             sweep_every_ms: 60 * 1000,
             queue_max: 10_000,
             backlog_max: 100_000,
-            deliveries_max: 1000,
+            deliveries_max: 100,
             payload_bytes_max: 6 * 1024 * 1024,
             depth_max: 16,
             session_steps_max: 1000,

@@ -1,7 +1,10 @@
 //! Who is told of an invocation's end. Read off the invocation, so that nothing else need be stored.
 
+use std::borrow::Cow;
+
 use super::{Invocation, State};
 use crate::function::{Edge, EdgeInput, Target};
+use crate::id::Addressee;
 
 /// A route's place in the list is its number for ever: it is part of what it becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,5 +28,19 @@ impl Invocation {
         let next = self.terms.next.iter().filter(|edge| Some(edge.input) == edges);
         let session = self.session.filter(|_| self.state.is_over()).map(|_| Route::Session);
         targets.iter().map(Route::Destination).chain(next.map(Route::Next)).chain(session).collect()
+    }
+
+    /// Who stands at a place of the list.
+    pub(crate) fn route_name(&self, index: u32) -> Cow<'_, str> {
+        match self.routes().get(index as usize) {
+            Some(Route::Destination(target)) => target.0.as_str().into(),
+            Some(Route::Next(edge)) => format!("function:{}", edge.function).into(),
+            Some(Route::Session) => "session".into(),
+            None => "nobody".into(),
+        }
+    }
+
+    pub(crate) fn addressee(&self, index: u32) -> Addressee {
+        Addressee::named(&self.route_name(index))
     }
 }

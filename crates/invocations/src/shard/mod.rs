@@ -10,6 +10,7 @@
 //! Nothing here knows of threads or clocks: time comes with each call.
 
 mod accept;
+mod deliver;
 mod outbox;
 mod redrive;
 mod requests;
@@ -37,6 +38,8 @@ use crate::session::Session;
 use crate::world::World;
 use outbox::Outbox;
 use slot::Slot;
+
+pub(crate) use outbox::Cursor;
 
 pub(crate) struct Shard {
     shard: everstep_store::Shard,
@@ -89,6 +92,7 @@ impl Shard {
         };
         opened.owner = opened.draw().map(u64::to_be_bytes).concat();
         opened.own();
+        opened.find_addressees(now_ms)?;
         opened.read_near(now_ms)?;
         Ok(opened)
     }
@@ -110,9 +114,9 @@ impl Shard {
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
             Message::Purge { id, reply } => self.purge(id, reply, now_ms),
-            Message::Deliver { id, index } => self.deliver_once(id, index, now_ms),
+            Message::Deliver { id, index } => self.deliver_once((id, index), now_ms),
             Message::Delivered { id, index, outcome } => {
-                self.delivered(id, index, outcome, now_ms);
+                self.delivered((id, index), outcome, now_ms);
             }
             Message::Step { session, end, reply } => self.step_ended(session, *end, reply, now_ms),
         }

@@ -49,11 +49,12 @@ impl Shard {
         let id = slot.invocation.id;
         self.arm(&mut slot.invocation, batch);
         let Invocation { undelivered, dead, ended_ms, .. } = &slot.invocation;
+        let delivery = |index| layout::delivery(slot.invocation.addressee(index), id, index);
         for index in undelivered.iter().filter(|index| !before.undelivered.contains(index)) {
-            batch.put(Space::InvocationOrders, layout::outbox(id, *index), Vec::new());
+            batch.put(Space::InvocationOrders, delivery(*index), Vec::new());
         }
         for index in before.undelivered.iter().filter(|index| !undelivered.contains(index)) {
-            batch.remove(Space::InvocationOrders, layout::outbox(id, *index));
+            batch.remove(Space::InvocationOrders, delivery(*index));
         }
         let ended_ms = ended_ms.unwrap_or(now_ms);
         let mut put = |order, at_ms| {

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::house::{House, error, fails, fixed, locked, policy, settings, success};
+use crate::layout;
 use crate::message::Manner;
 use crate::{Filter, FunctionSettings, Outcome, Reason, SourceKind, State, Target};
 use everstep_retry::Delay;
+use everstep_store::{Batch, Space};
 
 fn routed(name: &str, policy: everstep_retry::Policy) -> FunctionSettings {
     let mut settings = settings(name, policy);
@@ -162,6 +164,58 @@ fn more_deliveries_than_there_is_room_for_wait_in_the_store() {
     *locked(&house.outside.down) = false;
     house.pass(600.0);
     assert!(house.all(&Filter::default()).iter().all(|one| one.is_routed()));
+}
+
+#[test]
+fn a_destination_that_is_down_holds_nobody_else_up() {
+    let mut house = House::new();
+    house.settings.deliveries_max = 4;
+    house.open();
+    house.script.set("f", routed("f", fixed(0, 0)), fails(0));
+    let mut chained = settings("first", fixed(0, 0));
+    let edge = crate::Edge { function: "second".to_owned(), input: crate::EdgeInput::Scalar };
+    chained.terms.next = vec![edge];
+    house.script.set("first", chained, fails(0));
+    house.script.set("second", settings("second", fixed(0, 0)), fails(0));
+    *locked(&house.outside.down) = true;
+    for _ in 0..100 {
+        house.accept("f", "{}");
+    }
+    house.settle();
+    for _ in 0..20 {
+        house.accept("first", "{}");
+    }
+    house.settle();
+    assert_eq!(house.starts("second").len(), 20);
+}
+
+/// Puts the first delivery of an invocation where it was once kept.
+fn unsort(house: &House, id: crate::InvocationId) {
+    let mut batch = Batch::new(id.shard(house.store.shards()));
+    let sorted = layout::delivery(house.invocation(id).addressee(0), id, 0);
+    batch.remove(Space::InvocationOrders, sorted);
+    let unsorted = [&[layout::Order::Unsorted as u8], id.bytes().as_slice(), &[0; 4]].concat();
+    batch.put(Space::InvocationOrders, unsorted, Vec::new());
+    house.store.commit(batch, Box::new(|done| done.expect("it is written")));
+}
+
+#[test]
+fn deliveries_of_an_older_version_are_made() {
+    let mut house = House::new();
+    house.script.set("f", routed("f", fixed(0, 0)), fails(0));
+    *locked(&house.outside.down) = true;
+    let id = house.accept("f", "{}");
+    house.settle();
+    unsort(&house, id);
+    locked(&house.outside.deliveries).clear();
+    *locked(&house.outside.down) = false;
+    house.open();
+    house.settle();
+    assert_eq!(locked(&house.outside.deliveries).len(), 1);
+    assert!(house.invocation(id).is_routed());
+    house.open();
+    house.settle();
+    assert_eq!(locked(&house.outside.deliveries).len(), 1, "no row was left");
 }
 
 #[test]
