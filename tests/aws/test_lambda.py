@@ -1,6 +1,9 @@
 """Functions through boto3's client for AWS Lambda."""
 
+import base64
+import http.client
 import json
+import re
 import uuid
 
 import pytest
@@ -129,6 +132,121 @@ def test_a_key_runs_once(functions, manner):
         assert [answer["Payload"]["hello"] for answer in answers] == [0, 0, 0]
 
 
+def context(value):
+    return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+def test_a_client_context(lambdas):
+    given = context({"env": {"locale": "de"}, "custom": {"tenant": "a", "n": 1}})
+    payload = invoke(lambdas, "told", {}, ClientContext=given)["Payload"]
+    assert payload["env"] == {"locale": "de"}
+    assert (payload["custom"]["tenant"], payload["custom"]["n"]) == ("a", 1)
+    assert payload["custom"]["everstep.attempt"] == "1"
+
+
+def test_a_client_context_is_not_for_events(functions, lambdas):
+    """As Lambda does it: it is taken, and not handed on."""
+    answer = invoke(lambdas, "told", {}, InvocationType="Event", ClientContext=context({"custom": {"tenant": "a"}}))
+
+    def ended():
+        shown = own(functions, "ShowInvocation", id=request_id(answer))
+        return shown if shown["state"] == "Succeeded" else None
+
+    assert "tenant" not in until(ended)["response"]["custom"]
+
+
+@pytest.mark.parametrize("given", ["{}", context([]), context("text"), context({"a": "b" * 2700}), "e30"])
+def test_a_client_context_that_is_none(lambdas, given):
+    with pytest.raises(lambdas.exceptions.InvalidRequestContentException) as caught:
+        lambdas.invoke(FunctionName="told", ClientContext=given)
+    assert "Client context must be" in caught.value.response["Error"]["Message"]
+
+
+def test_a_client_context_cannot_be_kept_with_a_key(functions):
+    client = functions.client(service="lambda")
+    client.meta.events.register(
+        "before-call.lambda.Invoke", lambda params, **_: params["headers"].update({"Idempotency-Key": "k"})
+    )
+    with pytest.raises(client.exceptions.InvalidParameterValueException) as caught:
+        client.invoke(FunctionName="told", ClientContext=context({}))
+    assert "idempotency key" in caught.value.response["Error"]["Message"]
+
+
+NAMES = ["fails", "greet", "shell", "slow", "told", "web"]
+
+
+def test_all_functions(lambdas):
+    listed = lambdas.list_functions()
+    assert [found["FunctionName"] for found in listed["Functions"]] == NAMES
+    assert "NextMarker" not in listed
+
+
+def test_functions_page_by_page(lambdas):
+    pages = lambdas.get_paginator("list_functions").paginate(PaginationConfig={"PageSize": 4})
+    assert [[found["FunctionName"] for found in page["Functions"]] for page in pages] == [NAMES[:4], NAMES[4:]]
+    with pytest.raises(lambdas.exceptions.InvalidParameterValueException):
+        lambdas.list_functions(MaxItems=10001)
+
+
+def test_a_function(lambdas):
+    arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:told"
+    found = lambdas.get_function(FunctionName=arn)
+    assert found["Concurrency"] == {"ReservedConcurrentExecutions": 3}
+    configuration = found["Configuration"]
+    architectures = configuration.pop("Architectures")
+    assert architectures in (["x86_64"], ["arm64"])
+    assert configuration == {
+        "FunctionName": "told",
+        "FunctionArn": arn,
+        "Runtime": "python3.11",
+        "Handler": "app.told",
+        "Timeout": 60,
+        "MemorySize": 512,
+        "Version": "$LATEST",
+        "State": "Active",
+        "LastUpdateStatus": "Successful",
+    }
+    alone = lambdas.get_function_configuration(FunctionName="told:$LATEST")
+    alone.pop("ResponseMetadata")
+    assert alone == configuration | {"Architectures": architectures}
+
+
+def test_a_function_of_no_runtime_of_lambda(lambdas):
+    for name in ["shell", "web"]:
+        found = lambdas.get_function(FunctionName=name)
+        assert "Runtime" not in found["Configuration"] and "Concurrency" not in found
+
+
+def test_functions_can_be_waited_for(lambdas):
+    for waiter in ["function_exists", "function_active_v2", "function_updated_v2"]:
+        lambdas.get_waiter(waiter).wait(FunctionName="greet", WaiterConfig={"MaxAttempts": 1})
+
+
+@pytest.mark.parametrize("operation", ["get_function", "get_function_configuration"])
+def test_looking_for_a_function_that_is_not_there(lambdas, operation):
+    with pytest.raises(lambdas.exceptions.ResourceNotFoundException) as caught:
+        getattr(lambdas, operation)(FunctionName="nobody")
+    assert "function:nobody" in caught.value.response["Error"]["Message"]
+
+
+HERE = {"Invoke", "ListFunctions", "GetFunction", "GetFunctionConfiguration"}
+
+
+def test_what_is_not_supported_is_refused_by_name(functions, lambdas):
+    model = lambdas.meta.service_model
+    connection = http.client.HTTPConnection("127.0.0.1", functions.port)
+    for name in sorted(set(model.operation_names) - HERE):
+        asked = model.operation_model(name).http
+        connection.request(asked["method"], re.sub(r"\{[^}]*\}", "x", asked["requestUri"]), headers={"Host": "x"})
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        assert (answer.status, answer.headers["x-amzn-ErrorType"]) == (501, "UnsupportedOperationException"), name
+        assert body["Message"].startswith(f"{name} is not supported"), body
+    with pytest.raises(ClientError) as caught:
+        lambdas.delete_function(FunctionName="greet")
+    assert caught.value.response["Error"]["Code"] == "UnsupportedOperationException"
+
+
 def test_requests_are_signed(tmp_path):
     environment = {"EVERSTEP_FUNCTIONS": str(FUNCTIONS), "EVERSTEP_ACCESS_KEYS": "ME:secret"}
     server = Server(tmp_path / "store", environment)
@@ -142,4 +260,8 @@ def test_requests_are_signed(tmp_path):
         with pytest.raises(ClientError) as caught:
             invoke(server.client(key, secret, service="lambda"), name, 17)
         assert caught.value.response["Error"]["Code"] == code
+        with pytest.raises(ClientError) as caught:
+            server.client(key, secret, service="lambda").list_functions()
+        assert caught.value.response["Error"]["Code"] == code
+    assert len(good.list_functions()["Functions"]) == len(NAMES)
     server.stop()

@@ -28,11 +28,13 @@ fn help() {
     check("help-executions", "executions --help");
     check("help-executions-start", "executions start --help");
     check("help-activities", "activities --help");
+    check("help-functions", "functions --help");
     check("help-invoke", "invoke --help");
     check("help-invocations", "invocations --help");
     check("help-invocations-list", "invocations list --help");
     check("help-deadletters", "deadletters --help");
     check("help-deadletters-redrive", "deadletters redrive --help");
+    check("help-deadletters-purge", "deadletters purge --help");
     check("version", "--version");
     check("no-command", "");
 }

@@ -6,8 +6,8 @@
 
 mod support;
 
-use std::io::Write as _;
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -75,6 +75,53 @@ fn invoke() {
     child.stdin.take().unwrap().write_all(b"[1,\n2]").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"greeted\":[1,\n2]}\n");
+}
+
+#[test]
+fn list() {
+    let (_directory, server) = server();
+    server.check("functions-list", &["functions", "list"]);
+    server.check("functions-list-json", &["functions", "list", "--json"]);
+    server.done(&["invoke", "greet"]);
+    let standing = server.done(&["functions", "list", "--json"]);
+    let standing: Value = serde_json::from_str(&standing).unwrap();
+    assert_eq!(standing["functions"][1]["name"], "greet");
+    assert_eq!(standing["functions"][1]["workers"], 0, "a command ends with its call");
+}
+
+#[test]
+fn invoke_and_wait_for_all_retries() {
+    let (_directory, server) = server();
+    let wait = |function| ["invoke", function, "--async", "--wait", "--payload", r#"{"n":1}"#];
+    server.check("invoke-wait", &wait("greet"));
+    server.check("invoke-wait-failed", &wait("charge"));
+    let as_json = [&wait("charge")[..], &["--json"]].concat();
+    let output = server.run(&as_json);
+    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &ended["state"]), (Some(1), &"Exhausted".into()));
+    server.check("invoke-wait-not-async", &["invoke", "greet", "--wait"]);
+}
+
+/// Ctrl-C ends the waiting, and nothing else.
+#[test]
+fn a_wait_that_is_left() {
+    let (_directory, server) = server();
+    let arguments = ["invoke", "patient", "--async", "--wait"];
+    let mut command = server.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    while !told.contains("attempt 1 failed") {
+        assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    stderr.read_to_string(&mut told).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    output.stderr = told.into_bytes();
+    server.pin("invoke-wait-left", &arguments, &output);
+    let id = &ids(&server, &["invocations", "list", "--json"])[0];
+    assert_eq!(invocation(&server, id)["state"], "Waiting");
 }
 
 #[test]

@@ -218,7 +218,12 @@ fn everstep(arguments: &[&str]) -> Command {
 
 /// Runs `call.asl.json` with this command; the times of day are not pinned.
 fn call(name: &str, function: &str, input: &str) {
-    let output = everstep(&["run", "testdata/cli/run/call.asl.json", "--input", input])
+    call_with(name, function, &["--input", input]);
+}
+
+fn call_with(name: &str, function: &str, options: &[&str]) {
+    let output = everstep(&["run", "testdata/cli/run/call.asl.json"])
+        .args(options)
         .args(["--quiet", "--function", &format!("f={function}")])
         .output()
         .unwrap();
@@ -245,6 +250,8 @@ fn commands_answer() {
         "{}",
     );
     call("run-function-crashes", "echo about to die >&2; exit 7", "{}");
+    call_with("run-function-crashes-aws", "exit 7", &["--dialect", "aws"]);
+    call_with("run-function-not-json-aws", "echo hello", &["--dialect", "aws"]);
     call("run-function-killed", "kill -9 $$", "{}");
     call("run-function-not-json", "echo hello", "{}");
     call("run-function-floods", "yes | head -c 9000000", "{}");
@@ -254,6 +261,30 @@ fn commands_answer() {
         r#"echo "[\"$EVERSTEP_STATE\",\"$EVERSTEP_FUNCTION\",\"$EVERSTEP_ATTEMPT\"]""#,
         "{}",
     );
+}
+
+/// A retrier of either name takes a crash, in both dialects.
+#[test]
+fn crashes_have_two_names() {
+    for name in ["Lambda.Unknown", "Runtime.ExitError"] {
+        for dialect in ["spec", "aws"] {
+            let directory = tempfile::tempdir().unwrap();
+            let file = directory.path().join("crash.asl.json");
+            let definition = format!(
+                r#"{{"StartAt": "A", "States": {{"A": {{
+                    "Type": "Task", "Resource": "arn:aws:lambda:us-east-1:123456789012:function:f",
+                    "TimeoutSeconds": 60, "End": true,
+                    "Retry": [{{"ErrorEquals": ["{name}"], "MaxAttempts": 1, "IntervalSeconds": 1}}]
+                }}}}}}"#
+            );
+            fs::write(&file, definition).unwrap();
+            let function = r#"f=[ "$EVERSTEP_ATTEMPT" = 2 ] || exit 7"#;
+            let file = file.to_str().unwrap();
+            let options = ["--skip-waits", "--dialect", dialect, "--function", function];
+            let output = everstep(&["run", file]).args(options).output().unwrap();
+            assert!(output.status.success(), "{name}, {dialect}: {output:?}");
+        }
+    }
 }
 
 /// `lambda:invoke` hands the payload over and wraps the answer.

@@ -17,23 +17,27 @@ const MESSAGE_BYTES_MAX: usize = 1024;
 pub(crate) fn client_context(invocation: &Invocation) -> String {
     let counts = (retry_count(invocation), invocation.terms.policy.retries_max());
     let (attempts, id) = (&invocation.attempts, invocation.id);
-    context(counts, attempts.started(), attempts.last_failure(), id)
+    context(Map::new(), counts, attempts.started(), attempts.last_failure(), id)
 }
 
-/// The client context of a call that is never tried again.
-pub(crate) fn of_single_call(id: InvocationId) -> String {
-    context((0, Some(0)), 1, None, id)
+/// The client context of a call that is never tried again. What the caller has `given` is passed on as it
+/// is, whatever clients make of it; only its `custom` object gets our entries besides.
+pub(crate) fn of_single_call(id: InvocationId, given: Map<String, Value>) -> String {
+    context(given, (0, Some(0)), 1, None, id)
 }
 
 fn context(
+    mut context: Map<String, Value>,
     (count, max): (u32, Option<u32>),
     attempt: u32,
     failure: Option<&Failure>,
     id: InvocationId,
 ) -> String {
-    let mut custom = Map::new();
+    let custom = context.entry("custom").or_insert_with(|| Map::new().into());
     let mut put = |name: &str, value: String| {
-        custom.insert(format!("everstep.{name}"), value.into());
+        if let Value::Object(custom) = &mut *custom {
+            custom.insert(format!("everstep.{name}"), value.into());
+        }
     };
     put("retryCount", count.to_string());
     put("maxRetryCount", max.map_or("-1".to_owned(), |max| max.to_string()));
@@ -43,8 +47,6 @@ fn context(
         put("lastErrorMessage", clip(&failure.message, MESSAGE_BYTES_MAX).to_owned());
     }
     put("idempotencyKey", id.to_string());
-    let mut context = Map::new();
-    context.insert("custom".to_owned(), custom.into());
     ascii(&Value::Object(context).to_string())
 }
 
@@ -93,6 +95,25 @@ fn unum(invocation: &Invocation, failure: &Failure, payload: &[u8]) -> Option<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check(given: &str, expected: &str) {
+        let id = InvocationId::drawn([0, 0]);
+        let given = serde_json::from_str(given).unwrap();
+        let found: Value = serde_json::from_str(&of_single_call(id, given)).unwrap();
+        let expected = expected.replace("ID", &id.to_string());
+        assert_eq!(found, serde_json::from_str::<Value>(&expected).unwrap());
+    }
+
+    #[test]
+    fn what_callers_give_is_passed_on() {
+        let own = r#""everstep.retryCount":"0","everstep.maxRetryCount":"0","everstep.attempt":"1","everstep.idempotencyKey":"ID""#;
+        check("{}", &format!(r#"{{"custom":{{{own}}}}}"#));
+        check(
+            r#"{"client":{"app":"é"},"custom":{"n":1,"everstep.attempt":"7"}}"#,
+            &format!(r#"{{"client":{{"app":"é"}},"custom":{{"n":1,{own}}}}}"#),
+        );
+        check(r#"{"custom":null}"#, r#"{"custom":null}"#);
+    }
 
     #[test]
     fn headers_are_plain() {

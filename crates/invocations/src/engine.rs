@@ -7,6 +7,7 @@ use everstep_lanes::{Clock, Lanes, Refused, entropy};
 use everstep_store::{Batch, Shard as StoreShard};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::id::{AttemptId, InvocationId};
@@ -61,7 +62,18 @@ impl Invocations {
     /// Without a key nothing is written down, and the call is refused with [`Error::Throttled`] if there is
     /// no slot. With one the first call runs, when there is a slot, and all others with that key are given
     /// its answer, a failure too.
-    pub fn invoke(&self, request: Request, reply: Reply<Finished>) {
+    ///
+    /// `client_context` is what the caller tells the code beside the event. It is not written down, so a
+    /// call with a key cannot have one: [`Error::ContextWithKey`].
+    pub fn invoke(
+        &self,
+        request: Request,
+        client_context: Option<Map<String, Value>>,
+        reply: Reply<Finished>,
+    ) {
+        if request.key.is_some() && client_context.is_some() {
+            return reply(Err(Error::ContextWithKey));
+        }
         if request.key.is_some() {
             return self.begin(request, Manner::Synchronous, Box::new(|_| {}), Some(reply));
         }
@@ -69,7 +81,8 @@ impl Invocations {
             return reply(Err(error));
         }
         let ids = (InvocationId::drawn(self.draw()), AttemptId::drawn(self.draw()));
-        synchronous::call(&self.world, request, ids, reply);
+        let given = client_context.unwrap_or_default();
+        synchronous::call(&self.world, request, given, ids, reply);
     }
 
     fn begin(

@@ -21,6 +21,8 @@ pub enum Error {
     WrongState,
     /// The event is not JSON.
     NotJson(String),
+    /// A call with a key has a client context, which cannot be kept with it.
+    ContextWithKey,
     TooLarge {
         bytes: usize,
         most: usize,
@@ -53,6 +55,10 @@ impl fmt::Display for Error {
                 "all slots of the function are taken: try again later or raise its concurrency",
             ),
             Self::NoSuchFunction(name) => write!(f, "there is no function '{name}'"),
+            Self::ContextWithKey => f.write_str(
+                "a call with an idempotency key cannot have a client context, which is not kept with it: put what the \
+                 function must know into the payload",
+            ),
             Self::NotFound => f.write_str("there is no such invocation"),
             Self::StaleResult => {
                 f.write_str("the attempt has had its result, or nobody waits for it any more")

@@ -1,5 +1,7 @@
 //! Calls that somebody waits for, without a key: they go straight to a worker, once, and leave no rows.
 
+use serde_json::{Map, Value};
+
 use crate::concurrency::Permit;
 use crate::context;
 use crate::error::{Error, Result};
@@ -11,10 +13,11 @@ use crate::message::{Finished, Reply};
 use crate::request::Request;
 use crate::world::World;
 
-/// Runs a function once. Refused if there is no slot: the caller is there to try again.
+/// Runs a function once, with what the caller has given as client context. Refused if there is no slot: the caller is there to try again.
 pub(crate) fn call(
     world: &World,
     request: Request,
+    given: Map<String, Value>,
     ids: (InvocationId, AttemptId),
     reply: Reply<Finished>,
 ) {
@@ -32,7 +35,7 @@ pub(crate) fn call(
         function: request.function,
         version: function.version.clone(),
         payload: request.payload.into(),
-        client_context: context::of_single_call(id),
+        client_context: context::of_single_call(id, given),
         session: None,
     };
     let done = move |outcome, receipt| call.end(&outcome, receipt);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Request, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use everstep_signature::{Keys, Policy, SKEW_MS};
@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 
 use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Listening, lambda};
-use crate::extension::{Extension, Refusal};
+use crate::extension::Extension;
 use crate::protocol::{self, Answer, Common, Error};
 use crate::service::Service;
 
-struct Desk {
+pub(super) struct Desk {
     service: Arc<Service>,
     keys: Keys,
     bounds: Bounds,
     room: Room,
     encrypted: bool,
-    extension: Option<Arc<dyn Extension>>,
+    pub(super) extension: Option<Arc<dyn Extension>>,
 }
 
 pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
@@ -34,18 +34,15 @@ pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
     let desk = Arc::new(Desk { service, keys, bounds, room, encrypted, extension });
     Router::new()
         .route("/", post(call))
-        .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .route("/health", get(health))
         .route("/ready", get(health))
-        .fallback(async |uri: Uri| elsewhere(StatusCode::NOT_FOUND, &uri))
-        .method_not_allowed_fallback(async |uri: Uri| {
-            elsewhere(StatusCode::METHOD_NOT_ALLOWED, &uri)
+        .merge(lambda::routes())
+        .fallback(async |method, uri| elsewhere(StatusCode::NOT_FOUND, &method, &uri))
+        .method_not_allowed_fallback(async |method, uri| {
+            elsewhere(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
         })
         .with_state(desk)
 }
-
-/// Lambda's six megabytes.
-const LAMBDA_BYTES_MAX: usize = 6 << 20;
 
 /// Alive and able to write. Until the engine has read what it must, nobody listens.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
@@ -56,7 +53,10 @@ async fn health(State(desk): State<Arc<Desk>>) -> Response {
 }
 
 /// What is said where nothing is: in the shape that SDKs read, for it is they who get lost.
-fn elsewhere(status: StatusCode, uri: &Uri) -> Response {
+fn elsewhere(status: StatusCode, method: &Method, uri: &Uri) -> Response {
+    if let Some(refused) = lambda::unsupported(method, uri) {
+        return refused;
+    }
     let path: String = uri.path().chars().take(100).collect();
     let message = format!("there is nothing at '{path}' for this: requests are POSTs to '/'");
     let error = Error::common(Common::UnknownOperation, message);
@@ -73,39 +73,10 @@ async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response
     )
 }
 
-/// Lambda's `Invoke`.
-async fn invoke(
-    State(desk): State<Arc<Desk>>,
-    Path(name): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let request_id = uuid::Uuid::new_v4().to_string();
-    let Some(extension) = &desk.extension else {
-        let message = "this server has no functions: give it an everstep.yaml with --functions";
-        let refusal = Refusal::new(404, "ResourceNotFoundException", message);
-        return lambda::refused(&refusal, &request_id);
-    };
-    let (head, body) = request.into_parts();
-    let payload = match desk.lambda_payload(&head, body).await {
-        Ok(payload) => payload,
-        Err(error) => return lambda::refused(&lambda::refusal(&error), &request_id),
-    };
-    match lambda::read(&name, &head.uri, &head.headers, payload) {
-        Ok(invoke) => lambda::written(invoke.manner, extension.invoke(invoke).await),
-        Err(refusal) => lambda::refused(&refusal, &request_id),
-    }
-}
-
 /// What the targets of its own operations begin with.
 const OWN: &str = "Everstep.";
 
 impl Desk {
-    async fn lambda_payload(&self, head: &Parts, body: Body) -> Result<Vec<u8>, Error> {
-        let body = self.body(body, LAMBDA_BYTES_MAX).await?;
-        self.admit(head, body.bytes(), "lambda")?;
-        Ok(body.bytes().to_vec())
-    }
-
     /// An operation that is not Step Functions'.
     async fn operate(
         &self,
@@ -143,7 +114,7 @@ impl Desk {
         Ok(Answer::success(operation, &output, request_id))
     }
 
-    async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Error> {
+    pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Error> {
         let wrong = |message: String| Err(Error::common(Common::Serialization, message));
         let received = receive(body, bytes_max, &self.room);
         match tokio::time::timeout(self.bounds.patience, received).await {
@@ -158,7 +129,12 @@ impl Desk {
     }
 
     /// Lets through what is signed by a known key, or everything if there are no keys.
-    fn admit(&self, head: &Parts, body: &[u8], service: &'static str) -> Result<(), Error> {
+    pub(super) fn admit(
+        &self,
+        head: &Parts,
+        body: &[u8],
+        service: &'static str,
+    ) -> Result<(), Error> {
         if self.keys.is_empty() {
             return Ok(());
         }

@@ -6,7 +6,9 @@ mod deadletters;
 mod dev;
 mod executions;
 mod explain;
+mod functions;
 mod graph;
+mod group;
 mod invocations;
 mod invoke;
 mod machines;
@@ -18,6 +20,7 @@ mod validate;
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+use group::Group;
 
 /// Checks, runs, explains and draws Amazon States Language workflows
 #[derive(Debug, Parser)]
@@ -36,6 +39,7 @@ Examples:
   everstep dev                                     this folder's functions and machines, served and reloaded
   everstep serve                                   the AWS Step Functions API, on this machine
   everstep executions watch order-17               what is this execution doing?
+  everstep functions list                          which functions does a server have?
   everstep invoke charge --payload @order.json     what does this function answer?
   everstep deadletters list --since 2h             which events has a function failed on?
   everstep graph order.asl.json -o order.svg       what does it look like?
@@ -55,13 +59,14 @@ pub(crate) enum Command {
     Run(run::Run),
     Serve(serve::Serve),
     Dev(dev::Dev),
-    Machines(machines::Machines),
-    Executions(executions::Executions),
-    Activities(activities::Activities),
+    Machines(Group<machines::Machines>),
+    Executions(Group<executions::Executions>),
+    Activities(Group<activities::Activities>),
+    Functions(Group<functions::Functions>),
     Invoke(invoke::Invoke),
-    Invocations(invocations::Invocations),
+    Invocations(Group<invocations::Invocations>),
     #[command(name = "deadletters")]
-    DeadLetters(deadletters::DeadLetters),
+    DeadLetters(Group<deadletters::DeadLetters>),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -78,6 +83,7 @@ impl Command {
             Self::Machines(command) => command.run(),
             Self::Executions(command) => command.run(),
             Self::Activities(command) => command.run(),
+            Self::Functions(command) => command.run(),
             Self::Invoke(command) => command.run(),
             Self::Invocations(command) => command.run(),
             Self::DeadLetters(command) => command.run(),

@@ -17,6 +17,22 @@ const CONCURRENCY: u32 = 16;
 pub(crate) struct Deployment {
     pub(crate) functions: Vec<run::Function>,
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
+    pub(crate) described: HashMap<String, Described>,
+}
+
+/// What users are told of a function besides how it is invoked. Secrets are not in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Described {
+    /// `python3.11`
+    pub(crate) runtime: String,
+    /// Lambda has such a runtime too.
+    pub(crate) is_lambda: bool,
+    pub(crate) handler: Option<String>,
+    pub(crate) timeout_ms: u64,
+    /// None for what runs elsewhere.
+    pub(crate) memory_mib: Option<u32>,
+    /// As the configuration has it.
+    pub(crate) concurrency: Option<u32>,
 }
 
 impl Deployment {
@@ -30,8 +46,22 @@ impl Deployment {
         Self {
             functions: config.functions.iter().map(function).collect(),
             settings: config.functions.iter().map(settings).collect(),
+            described: config.functions.iter().map(described).collect(),
         }
     }
+}
+
+fn described(function: &config::Function) -> (String, Described) {
+    let described = Described {
+        runtime: function.runtime.to_string(),
+        is_lambda: !matches!(function.runtime, config::Runtime::Command | config::Runtime::Http),
+        handler: function.handler.clone(),
+        timeout_ms: function.timeout_ms.value,
+        memory_mib: (function.runtime != config::Runtime::Http)
+            .then(|| function.memory_mib.unwrap_or(MEMORY_MIB)),
+        concurrency: function.concurrency.value,
+    };
+    (function.name.clone(), described)
 }
 
 fn function(function: &config::Function) -> run::Function {

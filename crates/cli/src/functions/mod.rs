@@ -2,10 +2,12 @@
 //!
 //! - `deployment`: what the configuration means for those who run and for those who keep;
 //! - `calls`: attempts of invocations, run by the host of processes;
+//! - `catalog`: what is told of functions;
 //! - `destinations`: where records go that are not for functions;
 //! - `operations`: what users ask of it through the API.
 
 mod calls;
+mod catalog;
 mod deployment;
 mod destinations;
 mod operations;
@@ -22,6 +24,7 @@ use everstep_runners::{Host, Options, RemoteLambda, Tasks};
 use everstep_store::Store;
 
 use calls::{Calls, Deferred};
+use catalog::Catalog;
 use destinations::Destinations;
 
 pub(crate) use deployment::Deployment;
@@ -41,6 +44,7 @@ pub(crate) struct Surroundings<'s> {
 pub(crate) struct Functions {
     host: Arc<Host>,
     calls: Arc<Calls>,
+    catalog: Arc<Catalog>,
     destinations: Arc<Destinations>,
     invocations: Arc<Invocations>,
     client: Arc<Client>,
@@ -56,7 +60,7 @@ impl Functions {
     pub(crate) fn open(
         store: Arc<dyn Store>,
         around: &Surroundings<'_>,
-        deployment: Deployment,
+        mut deployment: Deployment,
         ear: Ear,
     ) -> Result<Self> {
         let client = Arc::new(Client::new(ClientOptions::default())?);
@@ -69,6 +73,8 @@ impl Functions {
         let host = Host::open(options).context("functions cannot be run")?;
         let host = Arc::new(host);
         let calls = Arc::new(Calls::new(host.clone()));
+        let catalog = Arc::new(Catalog::new(calls.clone()));
+        catalog.replace(std::mem::take(&mut deployment.described));
         calls.deploy(deployment);
         let destinations = Arc::new(Destinations::new(client.clone(), around));
         let invocations = Arc::new(Invocations::open(Parts {
@@ -81,7 +87,7 @@ impl Functions {
         })?);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
-        Ok(Self { host, calls, destinations, invocations, client, remote })
+        Ok(Self { host, calls, catalog, destinations, invocations, client, remote })
     }
 
     /// Runs the tasks of executions with the functions.
@@ -100,12 +106,13 @@ impl Functions {
     }
 
     /// Replaces all functions at once; what runs goes on.
-    pub(crate) fn deploy(&self, deployment: Deployment) {
+    pub(crate) fn deploy(&self, mut deployment: Deployment) {
+        self.catalog.replace(std::mem::take(&mut deployment.described));
         self.calls.deploy(deployment);
     }
 
     pub(crate) fn operations(&self) -> Operations {
-        Operations::new(self.invocations.clone(), self.calls.clone())
+        Operations::new(self.invocations.clone(), self.calls.clone(), self.catalog.clone())
     }
 
     /// How processes are bounded here, in words.

@@ -1,9 +1,9 @@
-//! What users ask of functions through the API: Lambda's `Invoke`, and operations of our own.
+//! What users ask of functions through the API: operations of Lambda, and of our own.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
 
-use everstep_api::extension::{Extension, Invoke, Invoked, Manner, Refusal, Work};
+use everstep_api::extension::{Extension, Invoke, Invoked, Lookup, Manner, Refusal, Work};
 use everstep_invocations::{
     Bookmark, Error, Filter, Finished, Invocation, InvocationId, Invocations, Redrive, Reply,
     Request, Source, SourceKind, State,
@@ -11,27 +11,31 @@ use everstep_invocations::{
 use serde_json::{Value, json};
 
 use super::calls::Calls;
+use super::catalog::Catalog;
 
 #[derive(Clone)]
 pub(crate) struct Operations {
     invocations: Arc<Invocations>,
     calls: Arc<Calls>,
+    catalog: Arc<Catalog>,
 }
 
 type Answer = Result<Value, Refusal>;
 
 impl Operations {
-    pub(super) fn new(invocations: Arc<Invocations>, calls: Arc<Calls>) -> Self {
-        Self { invocations, calls }
+    pub(super) fn new(
+        invocations: Arc<Invocations>,
+        calls: Arc<Calls>,
+        catalog: Arc<Catalog>,
+    ) -> Self {
+        Self { invocations, calls, catalog }
     }
 
     async fn call(self, invoke: Invoke) -> Result<Invoked, Refusal> {
-        let Invoke { function, manner, payload, key, qualifier: _ } = invoke;
+        let Invoke { function, manner, payload, client_context, key, qualifier: _ } = invoke;
         let settings = everstep_invocations::Functions::function(&*self.calls, &function);
         let Some(settings) = settings else {
-            let message =
-                format!("Function not found: {}", self.calls.host().function_arn(&function));
-            return Err(Refusal::new(404, "ResourceNotFoundException", message));
+            return Err(self.catalog.missing(&function));
         };
         let source = Source::new(SourceKind::Invoke, &function);
         let request = Request { function, payload, source, key, unparseable: false };
@@ -41,13 +45,14 @@ impl Operations {
         };
         match manner {
             Manner::DryRun => answered(InvocationId::drawn([0, 0]), Vec::new(), false),
+            // As Lambda does it, such calls have no client context: it is taken and left.
             Manner::Event => {
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
                 answered(accepted.id, Vec::new(), false)
             }
             Manner::RequestResponse => {
                 let Finished { id, state, response } =
-                    ask(|reply| self.invocations.invoke(request, reply)).await?;
+                    ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
                 let response = response.unwrap_or_else(|| b"null".to_vec());
                 answered(id, response, state != State::Succeeded)
             }
@@ -56,7 +61,7 @@ impl Operations {
 
     async fn operate(self, operation: String, body: Value) -> Answer {
         match operation.as_str() {
-            "ListFunctions" => Ok(self.functions()),
+            "ListFunctions" => Ok(self.catalog.all()),
             "ListInvocations" => self.blocking(move |all| list(all, &body)).await,
             "ShowInvocation" => self.blocking(move |all| show(all, &body)).await,
             "DescribeSession" => self.blocking(move |all| session(all, &body)).await,
@@ -74,22 +79,6 @@ impl Operations {
         }
     }
 
-    fn functions(&self) -> Value {
-        let shown = |(name, settings): &(String, Arc<everstep_invocations::FunctionSettings>)| {
-            let standing = self.calls.host().standing(name).unwrap_or_default();
-            json!({
-                "name": name,
-                "arn": settings.terms.arn,
-                "version": settings.version,
-                "concurrency": settings.concurrency,
-                "workers": standing.workers,
-                "idle": standing.idle,
-                "waiting": standing.waiting,
-            })
-        };
-        json!({ "functions": self.calls.all().iter().map(shown).collect::<Vec<_>>() })
-    }
-
     /// What reads the store does not hold up those who wait for the network.
     async fn blocking(self, work: impl FnOnce(&Invocations) -> Answer + Send + 'static) -> Answer {
         let done = tokio::task::spawn_blocking(move || work(&self.invocations)).await;
@@ -100,6 +89,10 @@ impl Operations {
 impl Extension for Operations {
     fn invoke(&self, invoke: Invoke) -> Work<Result<Invoked, Refusal>> {
         Box::pin(self.clone().call(invoke))
+    }
+
+    fn look_up(&self, asked: &Lookup) -> Answer {
+        self.catalog.look_up(asked)
     }
 
     fn operate(&self, operation: &str, body: Value) -> Work<Answer> {
@@ -120,6 +113,7 @@ fn refusal(error: &Error) -> Refusal {
         Error::Busy | Error::Throttled => (429, "TooManyRequestsException"),
         Error::NoSuchFunction(_) | Error::NotFound => (404, "ResourceNotFoundException"),
         Error::NotJson(_) => (400, "InvalidRequestContentException"),
+        Error::ContextWithKey => (400, "InvalidParameterValueException"),
         Error::TooLarge { .. } => (413, "RequestTooLargeException"),
         Error::WrongState | Error::StaleResult => (409, "ResourceConflictException"),
         Error::Stopped => (503, "ServiceUnavailable"),

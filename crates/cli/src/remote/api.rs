@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::problem::{self, Refused};
 
-/// Where the server is. The same for every command that speaks to one.
+// Where the server is. The same for every command that speaks to one. (As documentation, this would be the
+// help of those commands.)
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Connection {

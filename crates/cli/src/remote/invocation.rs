@@ -71,7 +71,7 @@ fn took(record: &Value, from: &str) -> Option<i64> {
 }
 
 /// `Exhausted (RetriesExhausted): no retry is left`
-fn state(invocation: &Value) -> String {
+pub(super) fn state(invocation: &Value) -> String {
     let (state, reason) = (shown::text(invocation, "state"), shown::text(invocation, "reason"));
     let why = match reason.as_str() {
         "" => return state,

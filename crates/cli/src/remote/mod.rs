@@ -4,6 +4,7 @@
 //! Everything here goes through the API, so that any server that speaks it will do.
 
 pub(crate) mod api;
+pub(crate) mod awaiting;
 mod deduction;
 pub(crate) mod event;
 pub(crate) mod failure;
@@ -11,6 +12,7 @@ pub(crate) mod following;
 pub(crate) mod invocation;
 pub(crate) mod lambda;
 pub(crate) mod names;
+pub(crate) mod policy;
 mod problem;
 pub(crate) mod selection;
 pub(crate) mod shown;

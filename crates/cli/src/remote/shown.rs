@@ -34,7 +34,8 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
     {
         names.set_constraint(ColumnConstraint::ContentWidth);
     }
-    let text = table.to_string();
+    // Blanks that do not break have kept together what belongs together.
+    let text = table.to_string().replace('\u{a0}', " ");
     let lines = text.lines().map(|line| line.trim_end().to_owned() + "\n");
     Stream::Data.write(&lines.collect::<String>())
 }

@@ -216,7 +216,7 @@ pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
         Ok(value) => Ok(wrapped(value, form)),
         Err(error) => {
             let cause = format!("the output of the command is not JSON: {error}");
-            Err(Failure::new(unknown(form), cause))
+            Err(Failure::new(crash(form, "Runtime.InvalidResponse"), cause))
         }
     }
 }
@@ -243,14 +243,15 @@ fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
         Some(words) => format!("{end}: {words}"),
         None => end,
     };
-    Failure::new(unknown(form), cause)
+    Failure::new(crash(form, "Runtime.ExitError"), cause)
 }
 
-/// The name of a failure that has none.
-fn unknown(form: Form) -> &'static str {
+/// The name of a failure that has none: a function's, as the service calls it. What the dialect makes of it is
+/// the interpreter's.
+fn crash(form: Form, name: &'static str) -> &'static str {
     match form {
         Form::Result => error_name::TASK_FAILED,
-        Form::Lambda | Form::Invocation => "Lambda.Unknown",
+        Form::Lambda | Form::Invocation => name,
     }
 }
 

@@ -15,9 +15,14 @@ pub(crate) fn duration(ms: i64) -> String {
     }
 }
 
-/// A length that was set: `3 s` and not `3.0 s`.
+/// A length that was set: `3 s` and not `3.0 s`, `2 min` and not `2 min 0 s`.
 pub(crate) fn span(ms: i64) -> String {
-    if ms < 60_000 && ms % 1000 == 0 { format!("{} s", ms / 1000) } else { duration(ms) }
+    if ms < 60_000 && ms % 1000 == 0 {
+        return format!("{} s", ms / 1000);
+    }
+    let text = duration(ms);
+    let even = [" 0 s", " 0 min", " 0 h"].iter().find_map(|nothing| text.strip_suffix(nothing));
+    even.map(str::to_owned).unwrap_or(text)
 }
 
 /// A length that was measured, however short.

@@ -47,7 +47,7 @@ impl Running {
 
     fn invoke(&self, request: Request) -> crate::Result<crate::Finished> {
         let (sender, receiver) = mpsc::channel();
-        self.invocations.invoke(request, Box::new(move |answer| drop(sender.send(answer))));
+        self.invocations.invoke(request, None, Box::new(move |answer| drop(sender.send(answer))));
         self.answer(&receiver)
     }
 
@@ -85,8 +85,20 @@ fn a_call_without_a_key_does_not_wait_for_a_slot() {
     let mut one = settings("f", fixed(3, 0));
     one.concurrency = 1;
     running.house.script.set("f", one, holds());
-    running.invocations.invoke(request("f", "{}", None), Box::new(|_| {}));
+    running.invocations.invoke(request("f", "{}", None), None, Box::new(|_| {}));
     assert_eq!(running.invoke(request("f", "{}", None)), Err(Error::Throttled));
+}
+
+#[test]
+fn a_call_with_a_key_has_no_client_context() {
+    let running = Running::new();
+    running.house.script.set("f", settings("f", fixed(3, 0)), fails(0));
+    let (sender, receiver) = mpsc::channel();
+    let reply = Box::new(move |answer| drop(sender.send(answer)));
+    let context = Some(serde_json::Map::new());
+    running.invocations.invoke(request("f", "{}", Some("k")), context, reply);
+    assert_eq!(running.answer(&receiver), Err(Error::ContextWithKey));
+    assert_eq!(running.house.starts("f"), []);
 }
 
 #[test]
@@ -99,7 +111,7 @@ fn calls_with_the_same_key_are_answered_alike() {
             let (invocations, sender) = (running.invocations.clone(), sender.clone());
             scope.spawn(move || {
                 let reply = Box::new(move |answer| drop(sender.send(answer)));
-                invocations.invoke(request("f", "{}", Some("k")), reply);
+                invocations.invoke(request("f", "{}", Some("k")), None, reply);
             });
         }
     });

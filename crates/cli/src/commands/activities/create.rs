@@ -9,7 +9,7 @@ use crate::remote::{Api, shown};
 
 /// Create an activity; one that is there already is left as it is
 #[derive(Debug, Args)]
-pub(super) struct Create {
+pub(crate) struct Create {
     name: String,
 }
 

@@ -9,7 +9,7 @@ use crate::remote::{Api, names, shown};
 
 /// Delete an activity
 #[derive(Debug, Args)]
-pub(super) struct Delete {
+pub(crate) struct Delete {
     /// Its name or ARN
     name: String,
 }

@@ -8,7 +8,7 @@ use crate::remote::{Api, names, shown};
 
 /// List the activities
 #[derive(Debug, Args)]
-pub(super) struct List {}
+pub(crate) struct List {}
 
 impl List {
     #[expect(clippy::unused_self, reason = "as every other action")]

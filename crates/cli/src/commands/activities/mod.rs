@@ -4,26 +4,16 @@ mod create;
 mod delete;
 mod list;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
+use crate::commands::group::Action;
 use crate::exit::Exit;
-use crate::remote::Connection;
+use crate::remote::Api;
 
 /// List, create and delete the activities of a server
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) struct Activities {
-    #[command(subcommand)]
-    action: Action,
-    /// Write the API's own answer
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(flatten)]
-    connection: Connection,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(after_help = AFTER_HELP)]
+pub(crate) enum Activities {
     List(list::List),
     Create(create::Create),
     Delete(delete::Delete),
@@ -42,13 +32,12 @@ Exit codes:
   0  done
   2  the command line is wrong, nothing answers, or the server refuses";
 
-impl Activities {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (api, json) = (self.connection.open()?, self.json);
-        match self.action {
-            Action::List(action) => action.run(&api, json),
-            Action::Create(action) => action.run(&api, json),
-            Action::Delete(action) => action.run(&api, json),
+impl Action for Activities {
+    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(action) => action.run(api, as_json),
+            Self::Create(action) => action.run(api, as_json),
+            Self::Delete(action) => action.run(api, as_json),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::remote::{Api, shown};
 
 /// List dead letters, the latest first
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(crate) struct List {
     #[command(flatten)]
     filter: Filter,
     /// At most so many

@@ -5,27 +5,17 @@ mod purge;
 mod redrive;
 mod which;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::invocations::Show;
+use crate::commands::group::Action;
 use crate::exit::Exit;
-use crate::remote::Connection;
+use crate::remote::Api;
 
 /// List, show, redrive and purge the invocations that failed for good
-#[derive(Debug, Args)]
-#[command(name = "deadletters", after_help = AFTER_HELP)]
-pub(crate) struct DeadLetters {
-    #[command(subcommand)]
-    action: Action,
-    /// Write the API's own answer
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(flatten)]
-    connection: Connection,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(after_help = AFTER_HELP)]
+pub(crate) enum DeadLetters {
     List(list::List),
     Show(Show),
     Redrive(redrive::Redrive),
@@ -49,14 +39,13 @@ Exit codes:
   0  done
   2  the command line is wrong, a file cannot be read, nothing answers, or the server refuses";
 
-impl DeadLetters {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (api, json) = (self.connection.open()?, self.json);
-        match self.action {
-            Action::List(action) => action.run(&api, json),
-            Action::Show(action) => action.run(&api, json),
-            Action::Redrive(action) => action.run(&api, json),
-            Action::Purge(action) => action.run(&api, json),
+impl Action for DeadLetters {
+    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(action) => action.run(api, as_json),
+            Self::Show(action) => action.run(api, as_json),
+            Self::Redrive(action) => action.run(api, as_json),
+            Self::Purge(action) => action.run(api, as_json),
         }
     }
 }

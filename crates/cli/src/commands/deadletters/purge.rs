@@ -12,10 +12,18 @@ use crate::remote::{Api, names, shown};
 ///
 /// Those whose destinations have not been told yet are left.
 #[derive(Debug, Args)]
-pub(super) struct Purge {
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Purge {
     #[command(flatten)]
     which: Which,
 }
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep deadletters purge ID ID
+  everstep deadletters purge --function charge --error ValidationError --dry-run     which would it be?
+  everstep deadletters purge --function charge --error ValidationError
+  everstep deadletters purge --yes                                                   all of them";
 
 impl Purge {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {

@@ -11,7 +11,8 @@ use crate::remote::{Api, names, selection, shown};
 
 /// Run dead letters again, each as a new invocation with all its retries
 #[derive(Debug, Args)]
-pub(super) struct Redrive {
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Redrive {
     #[command(flatten)]
     which: Which,
     /// With the function's policy, version and destinations as they are now, not as they were
@@ -20,13 +21,24 @@ pub(super) struct Redrive {
     /// With this event in place of their own: JSON, `@FILE`, or `-` for standard input
     #[arg(long, short, value_name = "JSON", allow_hyphen_values = true)]
     payload: Option<String>,
-    /// So long after each other, for a function that could not take them all at once
+    /// So long after each other: 1s is one a second, for a function that could not take them all at once
     #[arg(long, value_name = "DURATION", value_parser = selection::duration)]
     spacing: Option<u64>,
     /// At most so many, the latest first [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
+
+const AFTER_HELP: &str = "\
+Examples:
+  everstep deadletters redrive ID
+  everstep deadletters redrive --error RateLimitError --since 2h --dry-run     which would it be?
+  everstep deadletters redrive --error RateLimitError --since 2h --spacing 200ms
+  everstep deadletters redrive --function charge --limit 1                     does it work again?
+  everstep deadletters redrive ID --payload @mended.json --latest
+  everstep deadletters redrive --yes                                           all of them
+
+Each is run again once, even if the server is killed meanwhile and the command is given again.";
 
 impl Redrive {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {

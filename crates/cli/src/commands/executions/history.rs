@@ -12,7 +12,7 @@ use crate::run::words;
 
 /// Show every event of an execution
 #[derive(Debug, Args)]
-pub(super) struct History {
+pub(crate) struct History {
     #[command(flatten)]
     which: Which,
     /// The latest first

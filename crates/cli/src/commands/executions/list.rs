@@ -10,7 +10,7 @@ use crate::run::words;
 
 /// List executions, the latest first
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(crate) struct List {
     /// Of this state machine only
     #[arg(long, short, value_name = "NAME")]
     machine: Option<String>,

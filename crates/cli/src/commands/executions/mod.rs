@@ -11,24 +11,14 @@ mod watch;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use crate::commands::group::Action;
 use crate::exit::Exit;
-use crate::remote::{Api, Connection, names};
+use crate::remote::{Api, names};
 
 /// List, start, show, watch, stop and redrive the executions of a server
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) struct Executions {
-    #[command(subcommand)]
-    action: Action,
-    /// Write the API's own answer
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(flatten)]
-    connection: Connection,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(after_help = AFTER_HELP)]
+pub(crate) enum Executions {
     List(list::List),
     Start(start::Start),
     Show(show::Show),
@@ -59,17 +49,16 @@ Exit codes:
   2    the command line is wrong, a file cannot be read, nothing answers, or the server refuses
   130  Ctrl-C; the execution goes on";
 
-impl Executions {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (api, json) = (self.connection.open()?, self.json);
-        match self.action {
-            Action::List(action) => action.run(&api, json),
-            Action::Start(action) => action.run(&api, json),
-            Action::Show(action) => action.run(&api, json),
-            Action::History(action) => action.run(&api, json),
-            Action::Watch(action) => action.run(&api, json),
-            Action::Stop(action) => action.run(&api, json),
-            Action::Redrive(action) => action.run(&api, json),
+impl Action for Executions {
+    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(action) => action.run(api, as_json),
+            Self::Start(action) => action.run(api, as_json),
+            Self::Show(action) => action.run(api, as_json),
+            Self::History(action) => action.run(api, as_json),
+            Self::Watch(action) => action.run(api, as_json),
+            Self::Stop(action) => action.run(api, as_json),
+            Self::Redrive(action) => action.run(api, as_json),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::remote::{Api, names, shown};
 
 /// Let an execution that failed go on from where it failed
 #[derive(Debug, Args)]
-pub(super) struct Redrive {
+pub(crate) struct Redrive {
     #[command(flatten)]
     which: Which,
 }

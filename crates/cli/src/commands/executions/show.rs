@@ -13,7 +13,7 @@ use crate::run::words;
 
 /// Show one execution: where it is, or how it ended and why
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(crate) struct Show {
     #[command(flatten)]
     which: Which,
 }

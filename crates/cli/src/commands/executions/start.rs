@@ -15,7 +15,7 @@ use crate::remote::{Api, names, shown};
 ///
 /// Its ARN goes to standard output; with --wait, its output.
 #[derive(Debug, Args)]
-pub(super) struct Start {
+pub(crate) struct Start {
     /// The state machine's name or ARN; `name:alias` and `name:version` will do
     machine: String,
     /// The input: JSON, `@FILE`, or `-` for standard input

@@ -10,7 +10,7 @@ use crate::remote::{Api, names, shown};
 
 /// Stop an execution
 #[derive(Debug, Args)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     #[command(flatten)]
     which: Which,
     /// An error that it is stopped with

@@ -14,7 +14,7 @@ use crate::remote::{Api, names, shown};
 ///
 /// The story goes to standard error, the output to standard output, as with `everstep run`.
 #[derive(Debug, Args)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     #[command(flatten)]
     which: Which,
 }

@@ -11,7 +11,7 @@ use crate::remote::{Api, shown};
 ///
 /// It succeeds no more and is no dead letter; nobody is told of it.
 #[derive(Debug, Args)]
-pub(super) struct Cancel {
+pub(crate) struct Cancel {
     /// Its id
     id: String,
 }

@@ -10,7 +10,7 @@ use crate::remote::{Api, shown};
 
 /// List invocations, the latest first
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(crate) struct List {
     /// In this state only
     #[arg(long, value_enum, ignore_case = true)]
     state: Option<State>,

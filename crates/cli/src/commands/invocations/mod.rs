@@ -4,29 +4,19 @@ mod cancel;
 mod list;
 mod show;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 pub(super) use list::last_error;
 pub(super) use show::Show;
 
+use crate::commands::group::Action;
 use crate::exit::Exit;
-use crate::remote::Connection;
+use crate::remote::Api;
 
 /// List, show and cancel the invocations of functions of a server
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) struct Invocations {
-    #[command(subcommand)]
-    action: Action,
-    /// Write the API's own answer
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(flatten)]
-    connection: Connection,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(after_help = AFTER_HELP)]
+pub(crate) enum Invocations {
     List(list::List),
     Show(Show),
     Cancel(cancel::Cancel),
@@ -46,13 +36,12 @@ Exit codes:
   0  done
   2  the command line is wrong, nothing answers, or the server refuses";
 
-impl Invocations {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (api, json) = (self.connection.open()?, self.json);
-        match self.action {
-            Action::List(action) => action.run(&api, json),
-            Action::Show(action) => action.run(&api, json),
-            Action::Cancel(action) => action.run(&api, json),
+impl Action for Invocations {
+    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(action) => action.run(api, as_json),
+            Self::Show(action) => action.run(api, as_json),
+            Self::Cancel(action) => action.run(api, as_json),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::remote::{Api, invocation, shown};
 
 /// Show one: every attempt with its error, who is told of it, and what happens next
 #[derive(Debug, Args)]
-pub(in crate::commands) struct Show {
+pub(crate) struct Show {
     /// Its id
     id: String,
 }

@@ -12,7 +12,7 @@ use crate::remote::{Api, shown};
 
 /// Create a state machine of a definition
 #[derive(Debug, Args)]
-pub(super) struct Create {
+pub(crate) struct Create {
     /// A definition in JSON or YAML; `-` reads standard input
     file: String,
     /// Its name [default: the file's, up to the first dot]

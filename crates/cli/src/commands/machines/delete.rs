@@ -9,7 +9,7 @@ use crate::remote::{Api, names, shown};
 
 /// Delete a state machine, once its executions have ended
 #[derive(Debug, Args)]
-pub(super) struct Delete {
+pub(crate) struct Delete {
     /// Its name or ARN
     name: String,
 }

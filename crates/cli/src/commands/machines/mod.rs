@@ -6,26 +6,16 @@ mod list;
 mod show;
 mod update;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
+use crate::commands::group::Action;
 use crate::exit::Exit;
-use crate::remote::Connection;
+use crate::remote::Api;
 
 /// List, show, create, update and delete the state machines of a server
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) struct Machines {
-    #[command(subcommand)]
-    action: Action,
-    /// Write the API's own answer
-    #[arg(long, global = true)]
-    json: bool,
-    #[command(flatten)]
-    connection: Connection,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(after_help = AFTER_HELP)]
+pub(crate) enum Machines {
     List(list::List),
     Show(show::Show),
     Create(create::Create),
@@ -50,15 +40,14 @@ Exit codes:
   1  the definition has problems, told on standard error
   2  the command line is wrong, a file cannot be read, nothing answers, or the server refuses";
 
-impl Machines {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let (api, json) = (self.connection.open()?, self.json);
-        match self.action {
-            Action::List(action) => action.run(&api, json),
-            Action::Show(action) => action.run(&api, json),
-            Action::Create(action) => action.run(&api, json),
-            Action::Update(action) => action.run(&api, json),
-            Action::Delete(action) => action.run(&api, json),
+impl Action for Machines {
+    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(action) => action.run(api, as_json),
+            Self::Show(action) => action.run(api, as_json),
+            Self::Create(action) => action.run(api, as_json),
+            Self::Update(action) => action.run(api, as_json),
+            Self::Delete(action) => action.run(api, as_json),
         }
     }
 }

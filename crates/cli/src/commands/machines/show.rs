@@ -10,7 +10,7 @@ use crate::remote::{Api, names, shown};
 
 /// Show one state machine
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(crate) struct Show {
     /// Its name or ARN; `name:alias` and `name:version` will do
     name: String,
     /// Write the definition alone, for `everstep explain -`, `everstep graph -` and others

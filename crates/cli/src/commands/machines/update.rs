@@ -14,7 +14,7 @@ use crate::remote::{Api, names, shown};
 ///
 /// Executions that run go on as they began.
 #[derive(Debug, Args)]
-pub(super) struct Update {
+pub(crate) struct Update {
     /// Its name or ARN
     name: String,
     /// The new definition in JSON or YAML; `-` reads standard input
