@@ -17,6 +17,8 @@ const CONCURRENCY: u32 = 16;
 pub(crate) struct Deployment {
     pub(crate) functions: Vec<run::Function>,
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
+    /// Whom state machines tell of failures, by how that is written.
+    pub(crate) targets: HashMap<String, kept::Target>,
 }
 
 impl Deployment {
@@ -30,6 +32,12 @@ impl Deployment {
         Self {
             functions: config.functions.iter().map(function).collect(),
             settings: config.functions.iter().map(settings).collect(),
+            targets: config
+                .state_machines
+                .iter()
+                .filter_map(|machine| machine.on_failure.as_ref())
+                .map(|told| (told.to_string(), target(told)))
+                .collect(),
         }
     }
 }

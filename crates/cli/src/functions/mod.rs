@@ -3,11 +3,13 @@
 //! - `deployment`: what the configuration means for those who run and for those who keep;
 //! - `calls`: attempts of invocations, run by the host of processes;
 //! - `destinations`: where records go that are not for functions;
+//! - `failures`: executions that fail, told to functions and destinations;
 //! - `operations`: what users ask of it through the API.
 
 mod calls;
 mod deployment;
 mod destinations;
+mod failures;
 mod operations;
 
 use std::path::Path;
@@ -19,10 +21,12 @@ use everstep_api::Service;
 use everstep_client::{Client, Credentials, Options as ClientOptions};
 use everstep_invocations::{Invocations, Parts, SystemClock};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
+use everstep_runtime::TaskRunner;
 use everstep_store::Store;
 
 use calls::{Calls, Deferred};
 use destinations::Destinations;
+use failures::{Failures, Telling};
 
 pub(crate) use deployment::Deployment;
 pub(crate) use operations::Operations;
@@ -42,6 +46,7 @@ pub(crate) struct Functions {
     host: Arc<Host>,
     calls: Arc<Calls>,
     destinations: Arc<Destinations>,
+    failures: Arc<Failures>,
     invocations: Arc<Invocations>,
     client: Arc<Client>,
     remote: Option<RemoteLambda>,
@@ -56,7 +61,7 @@ impl Functions {
     pub(crate) fn open(
         store: Arc<dyn Store>,
         around: &Surroundings<'_>,
-        deployment: Deployment,
+        mut deployment: Deployment,
         ear: Ear,
     ) -> Result<Self> {
         let client = Arc::new(Client::new(ClientOptions::default())?);
@@ -69,6 +74,7 @@ impl Functions {
         let host = Host::open(options).context("functions cannot be run")?;
         let host = Arc::new(host);
         let calls = Arc::new(Calls::new(host.clone()));
+        let targets = std::mem::take(&mut deployment.targets);
         calls.deploy(deployment);
         let destinations = Arc::new(Destinations::new(client.clone(), around));
         let invocations = Arc::new(Invocations::open(Parts {
@@ -79,24 +85,34 @@ impl Functions {
             clock: Arc::new(SystemClock),
             settings: everstep_invocations::Settings::default(),
         })?);
+        let failures = Failures::new(calls.clone(), invocations.clone(), destinations.clone());
+        failures.know(targets);
+        let failures = Arc::new(failures);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
-        Ok(Self { host, calls, destinations, invocations, client, remote })
+        Ok(Self { host, calls, destinations, failures, invocations, client, remote })
     }
 
-    /// Runs the tasks of executions with the functions.
-    pub(crate) fn tasks(&self) -> Tasks {
+    /// Runs the tasks of executions with the functions, and tells of executions that fail.
+    pub(crate) fn tasks(&self) -> impl TaskRunner + use<> {
         let tasks = Tasks::new(self.host.clone(), self.client.clone())
             .with_acceptor(Arc::new(Deferred(self.invocations.clone())));
-        match &self.remote {
+        let tasks = match &self.remote {
             Some(remote) => tasks.with_remote(remote.clone()),
             None => tasks,
-        }
+        };
+        Telling { tasks: Arc::new(tasks), failures: self.failures.clone() }
     }
 
     /// Records for state machines need the service, which needs the tasks.
     pub(crate) fn attach(&self, service: &Arc<Service>) {
         self.destinations.attach(service);
+        service.know(self.failures.clone());
+    }
+
+    /// Whom state machines can tell, before they are told to.
+    pub(crate) fn know(&self, deployment: &Deployment) {
+        self.failures.know(deployment.targets.clone());
     }
 
     /// Replaces all functions at once; what runs goes on.
