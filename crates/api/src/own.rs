@@ -72,15 +72,16 @@ impl Own {
 
 /// What has tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holder {
-    Standard,
+pub(crate) enum Holder<'a> {
+    /// A STANDARD state machine, by its name.
+    Standard(&'a str),
     Express,
     Activity,
 }
 
-impl Holder {
-    pub(crate) fn of(machine: &Machine) -> Self {
-        if machine.express { Self::Express } else { Self::Standard }
+impl<'a> Holder<'a> {
+    pub(crate) fn of(machine: &'a Machine) -> Self {
+        if machine.express { Self::Express } else { Self::Standard(&machine.name) }
     }
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn is_own(key: &str) -> bool {
 /// Refuses settings that do not exist or cannot be.
 pub(crate) fn check(
     service: &Service,
-    holder: Holder,
+    holder: Holder<'_>,
     tags: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
     for (key, value) in tags.iter().filter(|(key, _)| is_own(key)) {
@@ -103,7 +104,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn problem(targets: &dyn Targets, holder: Holder, key: &str, value: &str) -> Option<String> {
+fn problem(targets: &dyn Targets, holder: Holder<'_>, key: &str, value: &str) -> Option<String> {
     match (key, holder) {
         (_, Holder::Activity) => {
             Some(format!("The tag '{key}' is a setting of state machines, not of activities"))
@@ -114,8 +115,10 @@ fn problem(targets: &dyn Targets, holder: Holder, key: &str, value: &str) -> Opt
             "The tag '{key}' cannot be set for an EXPRESS state machine: nothing of its executions is stored, \
              so a failure may not survive a crash to be told"
         )),
-        (ON_FAILURE, Holder::Standard) => {
-            let problem = targets.problem(value)?;
+        (ON_FAILURE, Holder::Standard(name)) => {
+            let itself = value.strip_prefix("stateMachine:") == Some(name);
+            let endless = || "it would be told of its own failures, without end".to_owned();
+            let problem = itself.then(endless).or_else(|| targets.problem(value))?;
             Some(format!("The tag '{key}' cannot be '{value}': {problem}"))
         }
         _ => Some(format!(
@@ -129,7 +132,9 @@ fn problem(targets: &dyn Targets, holder: Holder, key: &str, value: &str) -> Opt
 mod tests {
     use super::*;
 
-    fn check(holder: Holder, key: &str, value: &str, expected: Option<&str>) {
+    const STANDARD: Holder<'_> = Holder::Standard("m");
+
+    fn check(holder: Holder<'_>, key: &str, value: &str, expected: Option<&str>) {
         let found = problem(&Written, holder, key, value);
         match (&found, expected) {
             (None, None) => {}
@@ -140,10 +145,10 @@ mod tests {
 
     #[test]
     fn settings_are_known_by_their_names() {
-        check(Holder::Standard, DIALECT, "aws", None);
+        check(STANDARD, DIALECT, "aws", None);
         check(Holder::Express, DIALECT, "spec", None);
-        check(Holder::Standard, DIALECT, "AWS", Some("must be 'spec' or 'aws', not 'AWS'"));
-        check(Holder::Standard, "everstep:onfailure", "function:f", Some("'everstep:onFailure'"));
+        check(STANDARD, DIALECT, "AWS", Some("must be 'spec' or 'aws', not 'AWS'"));
+        check(STANDARD, "everstep:onfailure", "function:f", Some("'everstep:onFailure'"));
         check(Holder::Express, ON_FAILURE, "function:f", Some("EXPRESS"));
         check(Holder::Activity, DIALECT, "aws", Some("not of activities"));
         assert!(is_own("Everstep:x") && !is_own("everstep") && !is_own("my:everstep:x"));
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn targets_that_can_be_named_by_a_tag() {
-        let check = |target, expected| check(Holder::Standard, ON_FAILURE, target, expected);
+        let check = |target, expected| check(STANDARD, ON_FAILURE, target, expected);
         check("function:tell-me", None);
         check("stateMachine:undo_it", None);
         check("https://example.com/x?y=1&z=%20", None);
@@ -160,6 +165,7 @@ mod tests {
         check("file:/tmp/x", Some("everstep.yaml"));
         check("https://example.com/${env:KEY}", Some("everstep.yaml"));
         check("queue:q", Some("not served yet"));
+        check("stateMachine:m", Some("without end"));
         for wrong in ["", "f", "function:", "function:a b", "https://", "https:///x", "ftp://x"] {
             check(wrong, Some("it is no target"));
         }

@@ -18,9 +18,10 @@ pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMac
         fields.get("type").map_or(Some(WorkflowType::Standard), |field| field.word(&types));
     let dialects = [("spec", "spec"), ("aws", "aws")];
     let dialect = fields.get("dialect").map(|field| field.word(&dialects));
+    let name = field.name.as_str();
     let on_failure = fields.get("onFailure").and_then(|field| {
         let express = workflow_type == Some(WorkflowType::Express);
-        on_failure(&field, express, names)
+        on_failure(&field, name, express, names)
     });
     fields.finish(|name| match name {
         "tracing" => Some("tracing is not supported yet".to_owned()),
@@ -37,14 +38,20 @@ pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMac
 }
 
 /// Nothing of an EXPRESS execution is stored, so its failure could be lost before it is told.
-fn on_failure(field: &Field<'_>, express: bool, names: &Names) -> Option<Target> {
+fn on_failure(field: &Field<'_>, machine: &str, express: bool, names: &Names) -> Option<Target> {
     if express {
         let found = field.at_name(Rule::NotSupported, "an EXPRESS workflow has no `onFailure`");
         let hint = "nothing of its executions is stored: make it STANDARD, or catch failures in its definition";
         field.cx.report(found.hint(hint));
         return None;
     }
-    names.target(field)
+    let target = names.target(field)?;
+    if target == Target::StateMachine(machine.to_owned()) {
+        let message = format!("`{machine}` would be told of its own failures, without end");
+        field.cx.report(field.report(Rule::InvalidTarget, message));
+        return None;
+    }
+    Some(target)
 }
 
 /// A path, the definition itself as fields, or its text.

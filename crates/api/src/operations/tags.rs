@@ -82,7 +82,7 @@ impl Resource {
         found.ok_or_else(|| super::aliases::not_found(args, arn))
     }
 
-    pub(super) fn holder(&self) -> Holder {
+    pub(super) fn holder(&self) -> Holder<'_> {
         match self {
             Self::Machine(entry) => Holder::of(&entry.value),
             Self::Activity(_) => Holder::Activity,
