@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use everstep_asl::model::{Pattern, Resource};
-use everstep_runtime::{Cancelled, Job, Task, TaskRunner};
+use everstep_runtime::{Cancelled, Failed, Job, Task, TaskRunner};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -80,6 +80,10 @@ impl TaskRunner for Runner {
         if !cancelled.execution_arn.contains(":express:") {
             self.runtime.spawn(nested::cancel(self.service.subscribe(), cancelled));
         }
+    }
+
+    fn tell(&self, failed: Failed) {
+        self.functions.tell(failed);
     }
 
     fn lacks_activity(&self, arn: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The service: what operations work on.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use everstep_interpreter::{Dialect, Limits};
 use everstep_runtime::{
@@ -15,6 +15,7 @@ use crate::activities::Activities;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::operations;
+use crate::own::{Own, Targets, Written};
 use crate::protocol::{Common, Error, Operation, check};
 use crate::removal;
 use crate::runner::Runner;
@@ -43,7 +44,7 @@ impl Default for Place {
 /// What a service is made of.
 pub struct Building {
     pub store: Arc<dyn Store>,
-    /// Runs the tasks that are neither activities nor executions.
+    /// Runs the tasks that are neither activities nor executions, and tells of executions that fail.
     pub functions: Arc<dyn TaskRunner>,
     pub observer: Arc<dyn Observer>,
     pub clock: Arc<dyn Clock>,
@@ -60,7 +61,9 @@ pub struct Service {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
     pub(crate) test_cases: Option<Arc<dyn TestCases>>,
-    prepared: Mutex<HashMap<String, Arc<Prepared>>>,
+    /// By the id of a revision and what the machine said of itself then, which makes no new one.
+    prepared: Mutex<HashMap<(String, Own), Arc<Prepared>>>,
+    targets: OnceLock<Arc<dyn Targets>>,
 }
 
 /// An answer of the engine that will come, unless the engine stops.
@@ -97,6 +100,7 @@ impl Service {
             place,
             test_cases,
             prepared: Mutex::default(),
+            targets: OnceLock::new(),
         });
         runner.attach(&service);
         tokio::spawn(removal::look_after(Arc::downgrade(&service)));
@@ -125,6 +129,15 @@ impl Service {
     #[must_use]
     pub fn machine_arn(&self, name: &str) -> String {
         self.arn(&format!("stateMachine:{name}"))
+    }
+
+    /// Whom machines can tell, from now on. Said once: until then it is only looked at how targets are written.
+    pub fn know(&self, targets: Arc<dyn Targets>) {
+        let _ = self.targets.set(targets);
+    }
+
+    pub(crate) fn targets(&self) -> &dyn Targets {
+        self.targets.get().map_or(&Written, |targets| &**targets)
     }
 
     /// Stops, and waits until all that was accepted is durable. Blocks.
@@ -185,9 +198,10 @@ impl Service {
         machine: &Machine,
         settings: &catalog::Settings,
     ) -> everstep_runtime::Result<Arc<Prepared>> {
-        let key = &settings.revision_id;
+        let own = Own::of(machine);
+        let key = (settings.revision_id.clone(), own.clone());
         let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = lock().get(key) {
+        if let Some(found) = lock().get(&key) {
             return Ok(found.clone());
         }
         let definition = self.catalog.definition(&machine.arn, &settings.definition);
@@ -195,6 +209,8 @@ impl Service {
             definition.map_err(|failed| everstep_runtime::Error::Damaged(failed.0.into()))?.text;
         let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
             .dialect(self.place.dialect);
+        revision.aws = own.aws.unwrap_or(revision.aws);
+        revision.on_failure = own.on_failure;
         revision.payload_bytes = self.place.limits.payload_bytes as u64;
         revision.history_events = self.place.limits.history_events;
         revision.inline_concurrency = self.place.limits.inline_concurrency;
@@ -208,7 +224,7 @@ impl Service {
         if known.len() >= PREPARED_MAX {
             known.clear();
         }
-        known.insert(key.clone(), prepared.clone());
+        known.insert(key, prepared.clone());
         Ok(prepared)
     }
 }

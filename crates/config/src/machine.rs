@@ -4,11 +4,13 @@ use everstep_asl::document::{Content, Node};
 use everstep_asl::{Format, WorkflowType};
 use serde_json::Value;
 
+use crate::diagnostic::Rule;
 use crate::document;
-use crate::model::{Definition, DefinitionOrigin, StateMachine};
+use crate::model::{Definition, DefinitionOrigin, StateMachine, Target};
 use crate::reader::Field;
+use crate::target::Names;
 
-pub(crate) fn state_machine(field: &Field<'_>) -> Option<StateMachine> {
+pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMachine> {
     let fields = field.fields(format!("state machine `{}`", field.name))?;
     let definition = fields.require("definition").and_then(|field| definition(&field));
     let types = [("STANDARD", WorkflowType::Standard), ("EXPRESS", WorkflowType::Express)];
@@ -16,11 +18,13 @@ pub(crate) fn state_machine(field: &Field<'_>) -> Option<StateMachine> {
         fields.get("type").map_or(Some(WorkflowType::Standard), |field| field.word(&types));
     let dialects = [("spec", "spec"), ("aws", "aws")];
     let dialect = fields.get("dialect").map(|field| field.word(&dialects));
+    let name = field.name.as_str();
+    let on_failure = fields.get("onFailure").and_then(|field| {
+        let express = workflow_type == Some(WorkflowType::Express);
+        on_failure(&field, name, express, names)
+    });
     fields.finish(|name| match name {
         "tracing" => Some("tracing is not supported yet".to_owned()),
-        "onFailure" => Some(
-            "onFailure of a state machine is not supported yet: catch the failure in its definition".to_owned(),
-        ),
         _ => None,
     });
     Some(StateMachine {
@@ -29,7 +33,25 @@ pub(crate) fn state_machine(field: &Field<'_>) -> Option<StateMachine> {
         definition: definition?,
         workflow_type: workflow_type?,
         dialect: dialect.flatten().map(str::to_owned),
+        on_failure,
     })
+}
+
+/// Nothing of an EXPRESS execution is stored, so its failure could be lost before it is told.
+fn on_failure(field: &Field<'_>, machine: &str, express: bool, names: &Names) -> Option<Target> {
+    if express {
+        let found = field.at_name(Rule::NotSupported, "an EXPRESS workflow has no `onFailure`");
+        let hint = "nothing of its executions is stored: make it STANDARD, or catch failures in its definition";
+        field.cx.report(found.hint(hint));
+        return None;
+    }
+    let target = names.target(field)?;
+    if target == Target::StateMachine(machine.to_owned()) {
+        let message = format!("`{machine}` would be told of its own failures, without end");
+        field.cx.report(field.report(Rule::InvalidTarget, message));
+        return None;
+    }
+    Some(target)
 }
 
 /// A path, the definition itself as fields, or its text.

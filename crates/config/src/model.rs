@@ -192,6 +192,8 @@ pub struct StateMachine {
     pub workflow_type: WorkflowType,
     /// `spec` or `aws`; the server's if there is none.
     pub dialect: Option<String>,
+    /// Who is told of executions that do not succeed.
+    pub on_failure: Option<Target>,
 }
 
 /// Read, but not checked.

@@ -147,6 +147,6 @@ fn functions(fields: &Fields<'_>, names: &Names, config: &mut Config) {
         config.functions.extend(function(&entry, names, &config.defaults));
     }
     for entry in entries(fields, "stateMachines", Kind::StateMachine, names) {
-        config.state_machines.extend(state_machine(&entry));
+        config.state_machines.extend(state_machine(&entry, names));
     }
 }

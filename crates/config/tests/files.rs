@@ -93,8 +93,12 @@ fn resolved(config: &Config) -> String {
     for function in &config.functions {
         write_function(&mut text, function);
     }
-    for StateMachine { name, line, definition, workflow_type, dialect } in &config.state_machines {
+    for machine in &config.state_machines {
+        let StateMachine { name, line, definition, workflow_type, dialect, on_failure } = machine;
         let _ = writeln!(text, "state machine {name} ({line}): {workflow_type:?}, {dialect:?}");
+        if let Some(target) = on_failure {
+            let _ = writeln!(text, "    on failure: {target:?}");
+        }
         let _ = writeln!(text, "    {}", definition.text.split_whitespace().collect::<String>());
     }
     for queue in &config.queues {

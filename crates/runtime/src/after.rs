@@ -5,6 +5,7 @@ use std::sync::Arc;
 use everstep_history::Attempt;
 
 use crate::error::{Error, Result};
+use crate::failed::Failed;
 use crate::id::ExecutionId;
 use crate::observer::Step;
 use crate::task::{Cancelled, Receipt, Task};
@@ -19,6 +20,7 @@ pub(crate) enum After {
         attempts: Vec<Attempt>,
         sequence: u32,
     },
+    Tell(Box<Failed>),
     Answer(Answer),
     Observe(Box<Step>),
 }
@@ -42,6 +44,7 @@ impl After {
                 let receipt = Arc::new(Receipt { execution: id, sequence, postbox });
                 cancel(world, &arn, &attempts, &receipt);
             }
+            Self::Tell(failed) => world.runner.tell(*failed),
             Self::Answer(answer) => answer(Ok(())),
             Self::Observe(step) => world.observer.stepped(*step),
         }

@@ -30,9 +30,28 @@ pub(crate) fn outbox(id: ExecutionId, sequence: u32) -> Vec<u8> {
     [id.bytes().as_slice(), &sequence.to_be_bytes()].concat()
 }
 
-pub(crate) fn parse_outbox(key: &[u8]) -> Option<(ExecutionId, u32)> {
-    let (id, sequence) = key.split_at_checked(16)?;
-    Some((ExecutionId::from_bytes(id)?, u32::from_be_bytes(sequence.try_into().ok()?)))
+/// `Outbox`: a step that ended an execution, of which somebody must be told → what. The start tells
+/// executions of one name apart.
+pub(crate) fn telling(id: ExecutionId, sequence: u32, started_ms: i64) -> Vec<u8> {
+    [outbox(id, sequence).as_slice(), &ordered(started_ms).to_be_bytes()].concat()
+}
+
+/// What a row of the outbox is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errand {
+    Cancel { id: ExecutionId, sequence: u32 },
+    Tell { id: ExecutionId, sequence: u32, started_ms: i64 },
+}
+
+pub(crate) fn parse_outbox(key: &[u8]) -> Option<Errand> {
+    let (id, rest) = key.split_at_checked(16)?;
+    let (sequence, started) = rest.split_at_checked(4)?;
+    let id = ExecutionId::from_bytes(id)?;
+    let sequence = u32::from_be_bytes(sequence.try_into().ok()?);
+    Some(match started {
+        [] => Errand::Cancel { id, sequence },
+        started => Errand::Tell { id, sequence, started_ms: parse_ordered(started)? },
+    })
 }
 
 /// `Lists`: a list's executions of one status, latest first.
@@ -157,7 +176,10 @@ mod tests {
     #[test]
     fn keys_say_what_they_name() {
         let id = ExecutionId::of("a");
-        assert_eq!(parse_outbox(&outbox(id, 7)), Some((id, 7)));
+        let cancel = Errand::Cancel { id, sequence: 7 };
+        assert_eq!(parse_outbox(&outbox(id, 7)), Some(cancel));
+        let tell = Errand::Tell { id, sequence: 7, started_ms: -3 };
+        assert_eq!(parse_outbox(&telling(id, 7, -3)), Some(tell));
         assert_eq!(parse_near(&near(id)), Some(id));
         assert_eq!(parse_far(&far(-5, id)), Some((-5, id)));
         assert_eq!(parse_closed(&closed(99, id)), Some((99, id)));

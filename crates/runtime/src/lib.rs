@@ -8,6 +8,7 @@
 mod after;
 mod engine;
 mod error;
+mod failed;
 mod id;
 mod layout;
 mod message;
@@ -24,6 +25,7 @@ mod world;
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use everstep_lanes::{Clock, SystemClock};
+pub use failed::{Ending, Failed};
 pub use id::{ExecutionId, ListId};
 pub use message::{Ended, Message, Note, Postbox, Reply, Start, Started};
 pub use observer::{Observer, Silent, Step};

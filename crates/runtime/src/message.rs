@@ -69,6 +69,12 @@ pub enum Message {
         id: ExecutionId,
         sequence: u32,
     },
+    /// Who was to know of an execution's end knows.
+    Told {
+        id: ExecutionId,
+        started_ms: i64,
+        sequence: u32,
+    },
 }
 
 /// What somebody else wants to know of an execution, kept beside it and removed with it; the execution
@@ -136,7 +142,7 @@ impl Message {
             | Self::Note { reply, .. } => reply(Err(error)),
             Self::Stop { reply, .. } | Self::Redrive { reply, .. } => reply(Err(error)),
             Self::Watch { reply, .. } => reply(Err(error)),
-            Self::Delivered { .. } => {}
+            Self::Delivered { .. } | Self::Told { .. } => {}
         }
     }
 
@@ -152,7 +158,8 @@ impl Message {
             | Self::Watch { id, .. }
             | Self::Delete { id, .. }
             | Self::Note { id, .. }
-            | Self::Delivered { id, .. } => *id,
+            | Self::Delivered { id, .. }
+            | Self::Told { id, .. } => *id,
         }
     }
 }
@@ -171,6 +178,7 @@ impl fmt::Debug for Message {
             Self::Delete { id, .. } => write!(f, "Delete({id:?})"),
             Self::Note { id, notes, .. } => write!(f, "Note({id:?}, {})", notes.len()),
             Self::Delivered { id, sequence } => write!(f, "Delivered({id:?}, {sequence})"),
+            Self::Told { id, sequence, .. } => write!(f, "Told({id:?}, {sequence})"),
         }
     }
 }

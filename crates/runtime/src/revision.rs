@@ -46,6 +46,9 @@ pub struct Revision {
     /// None if waits take as long as the definition says.
     #[n(11)]
     pub wait_scale_millionths: Option<u64>,
+    /// Who is told of executions that do not succeed.
+    #[n(12)]
+    pub on_failure: Option<String>,
 }
 
 /// Which events of an execution are logged, and how.
@@ -97,6 +100,7 @@ impl Revision {
             map: None,
             logging: None,
             wait_scale_millionths: None,
+            on_failure: None,
         }
     }
 
@@ -105,13 +109,15 @@ impl Revision {
         Self { express: true, history_events: None, ..self }
     }
 
-    /// What the children of a distributed Map run by. Their machine is called after the Map's label.
+    /// What the children of a distributed Map run by. Their machine is called after the Map's label, and
+    /// their failures are their parent's to tell.
     #[must_use]
     pub fn of_children(&self, state: &str, label: &str, express: bool) -> Self {
         let children = Self {
             machine_arn: format!("{}/{label}", self.machine_arn),
             machine_name: format!("{}/{label}", self.machine_name),
             map: Some(state.to_owned()),
+            on_failure: None,
             ..self.clone()
         };
         if express { children.express() } else { children }
@@ -310,13 +316,15 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// Those that were stored before there were logs and scales keep their digests.
+    /// Those that were stored before there were logs, scales and destinations keep their digests.
     #[test]
     fn what_is_not_set_is_not_stored() {
         let plain = Revision::new("arn", "role", "{}");
         assert_eq!(plain.encoded()[0], 0x89, "an array of nine");
         let logging = Some(Logging { level: Level::Error, data: true });
-        let full = Revision { logging, wait_scale_millionths: Some(5), ..plain };
+        let on_failure = Some("function:f".to_owned());
+        let full = Revision { logging, wait_scale_millionths: Some(5), on_failure, ..plain };
         assert_eq!(minicbor::decode::<Revision>(&full.encoded()).unwrap(), full);
+        assert_eq!(full.of_children("M", "label", false).on_failure, None);
     }
 }

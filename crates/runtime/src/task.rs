@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payload, task_token};
 
+use crate::failed::Failed;
 use crate::id::{ExecutionId, digest};
 use crate::message::{Message, Postbox};
 
 /// Does the work that executions ask for.
 ///
-/// Both methods are called on the thread that commits, so neither may wait: take the task and return.
+/// All methods are called on the thread that commits, so none may wait: take what is given and return.
 pub trait TaskRunner: Send + Sync {
     /// Called once the attempt is durable, and once more after each crash that came before its result
     /// was: with the same token and request id, and with [`Task::again`] set. Whatever it does, the
@@ -21,6 +22,10 @@ pub trait TaskRunner: Send + Sync {
     /// came before `cancelled` was dropped: who needs time to see to it keeps that until it is done. The
     /// attempt may be unknown here, or long over.
     fn cancel(&self, cancelled: Cancelled);
+
+    /// An execution did not succeed, and its machine has somebody told of that. Called once that is durable,
+    /// and after each start until [`Failed::told`] is. Whoever does not tell it leaves it to the next start.
+    fn tell(&self, _failed: Failed) {}
 
     /// Whether an activity that a definition names does not exist. Called before an execution that may
     /// enter it goes on.

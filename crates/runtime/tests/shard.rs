@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
 use everstep_runtime::{
-    Cancelled, Ended, Error, ExecutionId, Message, Parts, Postbox, Prepared, Reader, Reply, Report,
-    Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner, World,
+    Cancelled, Ended, Error, ExecutionId, Failed, Message, Parts, Postbox, Prepared, Reader, Reply,
+    Report, Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner,
+    World,
 };
 use everstep_store::{Batch, Done, MemoryStore, Row, Scan, Space, Store};
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ const SHARD: everstep_store::Shard = everstep_store::Shard(0);
 struct Outside {
     tasks: Mutex<Vec<Task>>,
     cancelled: Mutex<Vec<Attempt>>,
+    failed: Mutex<Vec<Failed>>,
     posted: Mutex<Vec<Message>>,
 }
 
@@ -36,6 +38,10 @@ impl TaskRunner for Outside {
 
     fn cancel(&self, cancelled: Cancelled) {
         locked(&self.cancelled).push(cancelled.attempt);
+    }
+
+    fn tell(&self, failed: Failed) {
+        locked(&self.failed).push(failed);
     }
 }
 
@@ -125,7 +131,20 @@ impl Stage {
     }
 
     fn start(&mut self, definition: &Value, name: &str) -> Result<Started> {
-        let start = Start::new(name, self.prepared(definition), Payload::new(json!({})));
+        let prepared = self.prepared(definition);
+        self.start_by(prepared, name)
+    }
+
+    /// An execution of which somebody is told if it fails.
+    fn start_told(&mut self, definition: &Value, name: &str) -> Result<Started> {
+        let mut revision = self.prepared(definition).revision.clone();
+        revision.on_failure = Some("function:f".to_owned());
+        let prepared = self.world.prepare(revision, Box::new(|_| {})).expect("a valid definition");
+        self.start_by(prepared, name)
+    }
+
+    fn start_by(&mut self, prepared: Arc<Prepared>, name: &str) -> Result<Started> {
+        let start = Start::new(name, prepared, Payload::new(json!({})));
         self.ask(|reply| Message::Start { start: Box::new(start), reply, watcher: None })
     }
 
@@ -173,6 +192,26 @@ impl Stage {
 
     fn task(&self) -> Task {
         locked(&self.outside.tasks).pop().expect("a task")
+    }
+
+    /// What was to be told since this was last asked.
+    fn failed(&self) -> Vec<Failed> {
+        std::mem::take(&mut *locked(&self.outside.failed))
+    }
+
+    fn stop(&mut self, name: &str) {
+        let (id, failure) = (ExecutionId::of(name), Failure::new("Enough", "of this"));
+        self.ask(|reply| Message::Stop { id, failure, reply }).expect("it stops");
+    }
+
+    fn redrive(&mut self, name: &str) {
+        let id = ExecutionId::of(name);
+        self.ask(|reply| Message::Redrive { id, reply }).expect("it goes on");
+    }
+
+    fn delete(&mut self, name: &str) {
+        let id = ExecutionId::of(name);
+        self.ask(|reply| Message::Delete { id, reply }).expect("it goes");
     }
 
     fn dispatched(&self) -> usize {
@@ -335,6 +374,102 @@ fn a_cancellation_that_a_crash_swallowed_is_said_again() {
     let stage = stage.restart_after(SECOND);
     assert_eq!(*locked(&stage.outside.cancelled), [attempt]);
     assert_eq!(stage.rows(Space::Outbox), 0);
+}
+
+/// What is told of an execution that fails: how it stands, and its error.
+fn check_told(definition: &Value, end: impl FnOnce(&mut Stage), expected: &[(Standing, &str)]) {
+    let mut stage = Stage::new(Settings::default());
+    stage.start_told(definition, "a").expect("starts");
+    end(&mut stage);
+    let failed = stage.failed();
+    let told: Vec<(Standing, &str)> = failed
+        .iter()
+        .map(|failed| (failed.ending.standing, failed.ending.error.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(told, expected);
+    assert!(failed.iter().all(|failed| failed.ending.target == "function:f"));
+}
+
+#[test]
+fn every_end_that_is_no_success_is_told() {
+    let fail = json!({"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "No"}}});
+    check_told(&fail, |_| {}, &[(Standing::Failed, "No")]);
+    let mut slow = wait(3600);
+    slow["TimeoutSeconds"] = json!(5);
+    check_told(&slow, |stage| stage.pass(5 * SECOND), &[(Standing::TimedOut, "")]);
+    check_told(&wait(3600), |stage| stage.stop("a"), &[(Standing::Aborted, "Enough")]);
+    check_told(&wait(0), |stage| stage.pass(0), &[]);
+    check_told(&wait(3600), |_| {}, &[]);
+}
+
+#[test]
+fn a_failure_is_told_until_somebody_says_that_he_knows() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start_told(&task(json!({})), "a").expect("starts");
+    stage.start(&task(json!({})), "b").expect("starts");
+    stage.stop("a");
+    stage.stop("b");
+    let first = stage.failed().pop().expect("it is told");
+    assert_eq!(stage.rows(Space::Outbox), 1, "the cancellations have been seen to");
+    // The engine dies while it is being told, and again when nobody was there to tell.
+    let mut stage = stage.restart_after(SECOND).restart_after(SECOND);
+    let again = stage.failed().pop().expect("it is told again");
+    assert_eq!((again.id(), &again.ending), (first.id(), &first.ending));
+    again.told();
+    stage.deliver();
+    assert_eq!(stage.rows(Space::Outbox), 0);
+    assert!(stage.restart_after(SECOND).failed().is_empty());
+}
+
+#[test]
+fn each_failure_of_a_redriven_execution_is_told_for_itself() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start_told(&wait(3600), "a").expect("starts");
+    stage.stop("a");
+    stage.pass(SECOND);
+    stage.redrive("a");
+    stage.stop("a");
+    stage.redrive("a");
+    stage.pass(HOUR);
+    assert_eq!(stage.standing("a"), Some(Standing::Succeeded));
+    let stage = stage.restart_after(SECOND);
+    let failed = stage.failed();
+    let redrives: Vec<u32> = failed.iter().map(|failed| failed.ending.redrives).collect();
+    assert_eq!(redrives, [0, 1]);
+    assert!(failed.iter().all(|failed| failed.ending.standing == Standing::Aborted));
+    assert_ne!(failed[0].id(), failed[1].id());
+}
+
+#[test]
+fn what_was_not_told_goes_with_its_execution() {
+    let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
+    for name in ["a", "b"] {
+        stage.start_told(&wait(3600), name).expect("starts");
+        stage.stop(name);
+    }
+    let old = stage.failed();
+    stage.delete("a");
+    assert_eq!(stage.rows(Space::Outbox), 1);
+    stage.pass(1);
+    stage.start_told(&wait(3600), "a").expect("the name is free");
+    stage.stop("a");
+    // What is said of the old execution does not count for the new one of its name.
+    old.into_iter().filter(|failed| &*failed.execution_arn == "a").for_each(Failed::told);
+    stage.deliver();
+    assert_eq!(stage.rows(Space::Outbox), 2);
+    stage.pass(DAY + 60 * SECOND);
+    stage.sweep();
+    assert_eq!((stage.rows(Space::Executions), stage.rows(Space::Outbox)), (0, 0));
+}
+
+#[test]
+fn nobody_is_told_what_is_not_durable() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start_told(&wait(5), "a").expect("starts");
+    *locked(&stage.disk.full) = true;
+    let (id, failure) = (ExecutionId::of("a"), Failure::default());
+    assert!(stage.ask(|reply| Message::Stop { id, failure, reply }).is_err());
+    assert!(stage.failed().is_empty());
 }
 
 #[test]

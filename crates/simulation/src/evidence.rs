@@ -31,6 +31,8 @@ pub(crate) struct Evidence {
     pub(crate) witness: Witness,
     /// The last sign of life of attempts that must send them.
     pub(crate) signs: BTreeMap<(ExecutionId, Attempt), i64>,
+    /// Failures that were told, by their execution, its start and its step.
+    pub(crate) told: BTreeMap<(ExecutionId, i64, u32), Told>,
     /// What replies have said.
     pub(crate) facts: Vec<(ExecutionId, Fact)>,
     /// Requests that an engine has taken and not answered.
@@ -43,6 +45,15 @@ pub(crate) struct Machine {
     pub(crate) express: bool,
     pub(crate) plain: bool,
     pub(crate) long: bool,
+}
+
+/// A failure that was told.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// The engines that told it.
+    pub(crate) by: Vec<u32>,
+    /// The engine that was last answered.
+    pub(crate) answered: Option<u32>,
 }
 
 /// An execution as clients know it.

@@ -36,6 +36,10 @@ pub enum Fault {
     SwallowsReplies,
     /// A crash takes the rows of executions with it.
     LosesStarts,
+    /// Nobody is told of failures.
+    TellsNobody,
+    /// The disk loses what has yet to be done outside.
+    DropsOutbox,
     /// Somebody else takes the shard over.
     AnotherOwner,
     /// Shards get their turn an hour later than they asked for.
@@ -49,6 +53,7 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
     match fault {
         Some(Fault::DropsWakes) => batch.writes.retain(|write| write.space != Space::Wakes),
         Some(Fault::DropsClosed) => batch.writes.retain(|write| write.space != Space::Closed),
+        Some(Fault::DropsOutbox) => batch.writes.retain(|write| write.space != Space::Outbox),
         Some(Fault::DropsLists) => batch.writes.retain(|write| write.space != Space::Lists),
         Some(Fault::KeepsSteps) => {
             batch.writes.retain(|write| write.space != Space::Journal || write.value.is_some());

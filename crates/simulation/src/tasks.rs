@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_history::Attempt;
-use everstep_runtime::{Cancelled, ExecutionId, Job, Task, TaskRunner};
+use everstep_runtime::{Cancelled, ExecutionId, Failed, Job, Task, TaskRunner};
 
 use crate::Fault;
 use crate::disk::Disk;
@@ -20,6 +20,8 @@ pub(crate) enum Asked {
     /// With the number of the last batch that was durable when it left.
     Dispatch(Box<Task>, u64),
     Cancel(Cancelled),
+    /// Likewise.
+    Tell(Box<Failed>, u64),
 }
 
 impl Runner {
@@ -51,6 +53,12 @@ impl TaskRunner for Runner {
 
     fn cancel(&self, cancelled: Cancelled) {
         self.push(Asked::Cancel(cancelled));
+    }
+
+    fn tell(&self, failed: Failed) {
+        if self.fault != Some(Fault::TellsNobody) {
+            self.push(Asked::Tell(Box::new(failed), self.disk.durable_to()));
+        }
     }
 }
 

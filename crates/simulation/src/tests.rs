@@ -96,6 +96,12 @@ fn lost_replies_are_noticed() {
 }
 
 #[test]
+fn failures_that_nobody_is_told_of_are_noticed() {
+    check(Fault::TellsNobody, "failures_are_told");
+    check(Fault::DropsOutbox, "failures_are_told");
+}
+
+#[test]
 fn another_owner_is_noticed() {
     check(Fault::AnotherOwner, "expectations_hold");
 }

@@ -16,6 +16,8 @@ pub(crate) struct Drawn {
     pub(crate) definition: Value,
     pub(crate) express: bool,
     pub(crate) aws: bool,
+    /// Somebody is told of its failures.
+    pub(crate) told: bool,
     /// No task in it: its executions may have their names used again.
     pub(crate) plain: bool,
     /// Hundreds of steps, each soon.
@@ -24,9 +26,9 @@ pub(crate) struct Drawn {
 
 /// A state machine.
 pub(crate) fn draw(dice: &mut Dice) -> Drawn {
-    let aws = dice.percent(40);
+    let (aws, told) = (dice.percent(40), dice.percent(60));
     if dice.percent(1) {
-        return Drawn { definition: long(), express: false, aws, plain: false, long: true };
+        return Drawn { definition: long(), express: false, aws, told, plain: false, long: true };
     }
     let express = dice.percent(12);
     let plain = !express && dice.percent(15);
@@ -36,7 +38,7 @@ pub(crate) fn draw(dice: &mut Dice) -> Drawn {
         let seconds = dice.pick(&[5, 60, 15 * MINUTE, DAY]);
         definition["TimeoutSeconds"] = json!(seconds);
     }
-    Drawn { definition, express, aws, plain, long: false }
+    Drawn { definition, express, aws, told, plain, long: false }
 }
 
 /// An input that all of them take.

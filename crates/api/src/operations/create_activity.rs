@@ -6,6 +6,7 @@ use super::{Answer, configuration, tags};
 use crate::args::Args;
 use crate::arn::name_problem;
 use crate::catalog::{Activity, Change};
+use crate::own::{self, Holder};
 use crate::protocol::{Name, timestamp};
 use crate::service::Service;
 
@@ -21,6 +22,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         encryption: configuration::encryption(args)?,
         tags: tags::read(args)?,
     };
+    own::check(service, Holder::Activity, &wanted.tags)?;
     let key = Activity::key(&wanted.arn);
     loop {
         if let Some(known) = service.catalog.find::<Activity>(&key)? {

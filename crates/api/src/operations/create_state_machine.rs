@@ -8,6 +8,7 @@ use crate::args::Args;
 use crate::arn::name_problem;
 use crate::catalog::{Change, Definition, Machine, Publication, Settings};
 use crate::definition;
+use crate::own::{self, Holder};
 use crate::protocol::{Error, Name, timestamp};
 use crate::removal;
 use crate::service::Service;
@@ -45,6 +46,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         aliases: 0,
         changes: 0,
     };
+    own::check(service, Holder::of(&wanted), &wanted.tags)?;
     let model = definition::accepted(text, express)
         .map_err(|message| args.error(Name::InvalidDefinition, message))?;
     create(service, args, wanted, &model).await

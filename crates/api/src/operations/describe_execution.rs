@@ -29,18 +29,25 @@ pub(crate) fn description(service: &Service, summary: &Summary, data: bool) -> A
     if let Some(header) = label(summary, TRACE) {
         answer["traceHeader"] = header.into();
     }
-    match obstacle(service, summary)? {
-        // "REDRIVABLE_BY_MAP_RUN": a child goes on when the execution that started it is redriven.
-        None if map_run::parent_run(summary).is_some() => {
-            answer["redriveStatus"] = "REDRIVABLE_BY_MAP_RUN".into();
-        }
-        None => answer["redriveStatus"] = "REDRIVABLE".into(),
-        Some(reason) => {
-            answer["redriveStatus"] = "NOT_REDRIVABLE".into();
-            answer["redriveStatusReason"] = reason.into();
-        }
+    let (status, reason) = redrive_status(service, summary)?;
+    answer["redriveStatus"] = status.into();
+    if let Some(reason) = reason {
+        answer["redriveStatusReason"] = reason.into();
     }
     Ok(answer)
+}
+
+/// Whether an execution can be redriven, and why not.
+pub(crate) fn redrive_status(
+    service: &Service,
+    summary: &Summary,
+) -> Result<(&'static str, Option<&'static str>), Error> {
+    Ok(match obstacle(service, summary)? {
+        // A child goes on when the execution that started it is redriven.
+        None if map_run::parent_run(summary).is_some() => ("REDRIVABLE_BY_MAP_RUN", None),
+        None => ("REDRIVABLE", None),
+        Some(reason) => ("NOT_REDRIVABLE", Some(reason)),
+    })
 }
 
 /// What an event of the first or the last step tells. An execution that timed out shows no error.
@@ -86,7 +93,7 @@ pub(super) fn missing(args: Args<'_>, arn: &str) -> Error {
     args.error(Name::ExecutionDoesNotExist, format!("Execution Does Not Exist: '{arn}'"))
 }
 
-pub(super) fn status(standing: Standing) -> &'static str {
+pub(crate) fn status(standing: Standing) -> &'static str {
     match standing {
         Standing::Running => "RUNNING",
         Standing::Succeeded => "SUCCEEDED",

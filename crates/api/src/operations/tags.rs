@@ -8,6 +8,7 @@ use super::target;
 use crate::args::Args;
 use crate::arn::{Arn, Kind};
 use crate::catalog::{Activity, Change, Entry, Machine};
+use crate::own::{self, Holder};
 use crate::protocol::{Common, Error, Name};
 use crate::service::Service;
 
@@ -40,7 +41,9 @@ fn problem(key: &str, value: &str) -> Option<String> {
     if key.to_ascii_lowercase().starts_with("aws:") {
         return Some(format!("Tag keys must not begin with 'aws:': '{key}'"));
     }
-    let wrong = [key, value].into_iter().find(|text| !text.chars().all(allowed))?;
+    // A URL has more than these; what is wrong with a setting is said where it is known what it is for.
+    let checked = if own::is_own(key) { [key, ""] } else { [key, value] };
+    let wrong = checked.into_iter().find(|text| !text.chars().all(allowed))?;
     Some(format!(
         "Tags may only contain letters, digits, white space, or these symbols: _ . : / = + - @: '{wrong}'"
     ))
@@ -77,6 +80,13 @@ impl Resource {
             _ => None,
         };
         found.ok_or_else(|| super::aliases::not_found(args, arn))
+    }
+
+    pub(super) fn holder(&self) -> Holder<'_> {
+        match self {
+            Self::Machine(entry) => Holder::of(&entry.value),
+            Self::Activity(_) => Holder::Activity,
+        }
     }
 
     pub(super) fn tags(&mut self) -> &mut Tags {

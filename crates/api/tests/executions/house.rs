@@ -7,7 +7,7 @@ use std::time::Duration;
 use everstep_api::protocol::{Operation, conforms};
 use everstep_api::{Building, Place, Service, Unsupported};
 use everstep_interpreter::{Dialect, Failure};
-use everstep_runtime::{Cancelled, Clock, Job, Settings, Silent, Task, TaskRunner};
+use everstep_runtime::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
 use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
 use serde_json::{Value, json};
 
@@ -28,6 +28,7 @@ impl Clock for Hands {
 pub(crate) struct Functions {
     pub(crate) healed: AtomicBool,
     pub(crate) seen: Mutex<Vec<Task>>,
+    pub(crate) failed: Mutex<Vec<Failed>>,
 }
 
 impl TaskRunner for Functions {
@@ -44,6 +45,10 @@ impl TaskRunner for Functions {
     }
 
     fn cancel(&self, _cancelled: Cancelled) {}
+
+    fn tell(&self, failed: Failed) {
+        self.failed.lock().expect("no thread panics").push(failed);
+    }
 }
 
 pub(crate) struct House {

@@ -2,6 +2,7 @@
 
 mod house;
 mod map_runs;
+mod own_settings;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

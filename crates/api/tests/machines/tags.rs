@@ -68,3 +68,32 @@ async fn only_machines_and_activities_have_tags() {
     let expected = "ValidationException: Tag keys must not begin with 'aws:': 'aws:x'";
     house.refused("TagResource", reserved, expected).await;
 }
+
+#[tokio::test]
+async fn settings_that_are_tags_are_checked() {
+    let house = House::new();
+    let arn = house.machine("m").await;
+    let express = with(create("x"), json!({ "type": "EXPRESS" }));
+    let express = house.call("CreateStateMachine", express).await;
+    let activity = house.call("CreateActivity", json!({ "name": "a" })).await;
+    let own = tags(&[("everstep:dialect", "aws"), ("everstep:onFailure", "https://host/x?y=%20")]);
+    let body = json!({ "resourceArn": arn, "tags": own });
+    house.check("TagResource", body, json!({})).await;
+    house.check("ListTagsForResource", json!({ "resourceArn": arn }), json!({ "tags": own })).await;
+    let dialect = "The tag 'everstep:dialect' must be 'spec' or 'aws', not 'other'";
+    let on_failure = "The tag 'everstep:onFailure' cannot be set for an EXPRESS state machine: nothing of its executions is \
+                      stored, so a failure may not survive a crash to be told";
+    let activities = "The tag 'everstep:dialect' is a setting of state machines, not of activities";
+    for (arn, tag, expected) in [
+        (&json!(arn), ("everstep:dialect", "other"), dialect),
+        (&express["stateMachineArn"], ("everstep:onFailure", "function:f"), on_failure),
+        (&activity["activityArn"], ("everstep:dialect", "aws"), activities),
+    ] {
+        let body = json!({ "resourceArn": arn, "tags": tags(&[tag]) });
+        house.refused("TagResource", body, &format!("ValidationException: {expected}")).await;
+    }
+    let body = with(create("n"), json!({ "tags": tags(&[("everstep:dialect", "other")]) }));
+    house.refused("CreateStateMachine", body, &format!("ValidationException: {dialect}")).await;
+    let body = json!({ "name": "n", "tags": tags(&[("everstep:dialect", "aws")]) });
+    house.refused("CreateActivity", body, &format!("ValidationException: {activities}")).await;
+}

@@ -4,12 +4,14 @@
 //! - `calls`: attempts of invocations, run by the host of processes;
 //! - `catalog`: what is told of functions;
 //! - `destinations`: where records go that are not for functions;
+//! - `failures`: executions that fail, told to functions and destinations;
 //! - `operations`: what users ask of it through the API.
 
 mod calls;
 mod catalog;
 mod deployment;
 mod destinations;
+mod failures;
 mod operations;
 
 use std::path::Path;
@@ -21,11 +23,13 @@ use everstep_api::Service;
 use everstep_client::{Client, Credentials, Options as ClientOptions};
 use everstep_invocations::{Invocations, Parts, SystemClock};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
+use everstep_runtime::TaskRunner;
 use everstep_store::Store;
 
 use calls::{Calls, Deferred};
 use catalog::Catalog;
 use destinations::Destinations;
+use failures::{Failures, Telling};
 
 pub(crate) use deployment::Deployment;
 pub(crate) use operations::Operations;
@@ -46,6 +50,7 @@ pub(crate) struct Functions {
     calls: Arc<Calls>,
     catalog: Arc<Catalog>,
     destinations: Arc<Destinations>,
+    failures: Arc<Failures>,
     invocations: Arc<Invocations>,
     client: Arc<Client>,
     remote: Option<RemoteLambda>,
@@ -75,6 +80,7 @@ impl Functions {
         let calls = Arc::new(Calls::new(host.clone()));
         let catalog = Arc::new(Catalog::new(calls.clone()));
         catalog.replace(std::mem::take(&mut deployment.described));
+        let targets = std::mem::take(&mut deployment.targets);
         calls.deploy(deployment);
         let destinations = Arc::new(Destinations::new(client.clone(), around));
         let invocations = Arc::new(Invocations::open(Parts {
@@ -85,24 +91,34 @@ impl Functions {
             clock: Arc::new(SystemClock),
             settings: everstep_invocations::Settings::default(),
         })?);
+        let failures = Failures::new(calls.clone(), invocations.clone(), destinations.clone());
+        failures.know(targets);
+        let failures = Arc::new(failures);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
-        Ok(Self { host, calls, catalog, destinations, invocations, client, remote })
+        Ok(Self { host, calls, catalog, destinations, failures, invocations, client, remote })
     }
 
-    /// Runs the tasks of executions with the functions.
-    pub(crate) fn tasks(&self) -> Tasks {
+    /// Runs the tasks of executions with the functions, and tells of executions that fail.
+    pub(crate) fn tasks(&self) -> impl TaskRunner + use<> {
         let tasks = Tasks::new(self.host.clone(), self.client.clone())
             .with_acceptor(Arc::new(Deferred(self.invocations.clone())));
-        match &self.remote {
+        let tasks = match &self.remote {
             Some(remote) => tasks.with_remote(remote.clone()),
             None => tasks,
-        }
+        };
+        Telling { tasks: Arc::new(tasks), failures: self.failures.clone() }
     }
 
     /// Records for state machines need the service, which needs the tasks.
     pub(crate) fn attach(&self, service: &Arc<Service>) {
         self.destinations.attach(service);
+        service.know(self.failures.clone());
+    }
+
+    /// Whom state machines can tell, before they are told to.
+    pub(crate) fn know(&self, deployment: &Deployment) {
+        self.failures.know(deployment.targets.clone());
     }
 
     /// Replaces all functions at once; what runs goes on.

@@ -51,7 +51,7 @@ pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<E
         },
     };
     if let Some(project) = &project {
-        project.refuse_unsupported(settings.dialect)?;
+        project.warn()?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(stay(settings, project, manner))

@@ -8,12 +8,12 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, bail};
 use everstep_api::Service;
-use everstep_api::protocol::Operation;
+use everstep_api::own::{DIALECT, ON_FAILURE};
+use everstep_api::protocol::{Error, Operation};
 use everstep_asl::WorkflowType;
 use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
-use everstep_interpreter::Dialect;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::check;
 use crate::configuration;
@@ -37,29 +37,20 @@ impl Project {
         Ok(Some(Self { entry, config, sources }))
     }
 
-    /// What of it cannot be served is refused by name, what has to wait is told.
-    pub(crate) fn refuse_unsupported(&self, dialect: Dialect) -> Result<()> {
-        for machine in &self.config.state_machines {
-            let wanted = machine.dialect.as_deref().and_then(Dialect::find);
-            if wanted.is_some_and(|wanted| wanted != dialect) {
-                bail!(
-                    "{}: the state machine '{}' wants another dialect than the server has, which is not supported yet: \
-                     start the server with --dialect",
-                    machine.line,
-                    machine.name
-                );
-            }
-        }
-        for function in &self.config.functions {
+    /// Tells what has to wait.
+    pub(crate) fn warn(&self) -> Result<()> {
+        let Config { functions, state_machines, .. } = &self.config;
+        let functions = functions.iter().flat_map(|function| {
             let targets = [&function.on_success, &function.on_failure, &function.dead_letter];
-            let queues = targets.into_iter().flatten().filter_map(|given| match &given.value {
-                Target::Queue(name) => Some(name),
-                _ => None,
-            });
-            for queue in queues {
+            targets.into_iter().flatten().map(|given| (&function.name, &given.value))
+        });
+        let machines = state_machines.iter().filter_map(|machine| {
+            machine.on_failure.as_ref().map(|target| (&machine.name, target))
+        });
+        for (name, target) in functions.chain(machines) {
+            if let Target::Queue(queue) = target {
                 Stream::Story.write(&format!(
-                    "warning: queues are not served yet: records of '{}' for the queue '{queue}' are kept until they are\n",
-                    function.name
+                    "warning: queues are not served yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
                 ))?;
             }
         }
@@ -129,19 +120,23 @@ async fn deploy(service: &Service, machine: &StateMachine, account: &str) -> Res
         "definition": definition,
         "roleArn": format!("arn:aws:iam::{account}:role/everstep"),
         "type": kind,
+        "tags": tags(machine),
     });
-    let refused = match service.call(Operation::CreateStateMachine, &body).await {
-        Ok(_) => return Ok(()),
+    let deployed = match service.call(Operation::CreateStateMachine, &body).await {
+        Ok(_) => tag(service, machine).await,
         Err(error) if error.name() == "StateMachineAlreadyExists" => {
             let arn = service.machine_arn(&machine.name);
             let body = json!({ "stateMachineArn": arn, "definition": definition });
-            service.call(Operation::UpdateStateMachine, &body).await.err()
+            match service.call(Operation::UpdateStateMachine, &body).await {
+                Ok(_) => tag(service, machine).await,
+                Err(error) => Err(error),
+            }
         }
-        Err(error) => Some(error),
+        Err(error) => Err(error),
     };
-    match refused {
-        None => Ok(()),
-        Some(error) => bail!(
+    match deployed {
+        Ok(()) => Ok(()),
+        Err(error) => bail!(
             "{}: the state machine '{}' is refused: {}: {}",
             machine.line,
             machine.name,
@@ -149,6 +144,37 @@ async fn deploy(service: &Service, machine: &StateMachine, account: &str) -> Res
             error.message()
         ),
     }
+}
+
+/// The machine's settings, as the service keeps them.
+fn tags(machine: &StateMachine) -> Vec<Value> {
+    let on_failure = machine.on_failure.as_ref().map(ToString::to_string);
+    let settings = [(DIALECT, machine.dialect.clone()), (ON_FAILURE, on_failure)];
+    let tag = |(key, value): (&str, Option<String>)| Some(json!({ "key": key, "value": value? }));
+    settings.into_iter().filter_map(tag).collect()
+}
+
+/// Makes the settings of a machine that is there those of the configuration. Other tags are left alone.
+async fn tag(service: &Service, machine: &StateMachine) -> Result<(), Error> {
+    let arn = service.machine_arn(&machine.name);
+    let resource = json!({ "resourceArn": arn });
+    let listed = service.call(Operation::ListTagsForResource, &resource).await?;
+    let present = listed["tags"].as_array().cloned().unwrap_or_default();
+    let wanted = tags(machine);
+    let is_old = |key: &&str| {
+        let has = |tags: &[Value]| tags.iter().any(|tag| tag["key"] == **key);
+        has(&present) && !has(&wanted)
+    };
+    let old: Vec<&str> = [DIALECT, ON_FAILURE].into_iter().filter(is_old).collect();
+    if !old.is_empty() {
+        let body = json!({ "resourceArn": arn, "tagKeys": old });
+        service.call(Operation::UntagResource, &body).await?;
+    }
+    if wanted.iter().any(|tag| !present.contains(tag)) {
+        let body = json!({ "resourceArn": arn, "tags": wanted });
+        service.call(Operation::TagResource, &body).await?;
+    }
+    Ok(())
 }
 
 /// Folders that code is not written in.

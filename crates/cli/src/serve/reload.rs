@@ -54,8 +54,10 @@ async fn load(
 ) -> anyhow::Result<Option<Project>> {
     let Some(path) = &settings.functions else { return Ok(None) };
     let Some(project) = Project::read(path)? else { return Ok(None) };
-    project.refuse_unsupported(settings.dialect)?;
+    project.warn()?;
+    let deployment = project.deployment(&settings.region, &settings.account);
+    functions.know(&deployment);
     project.deploy_machines(service, &settings.account).await?;
-    functions.deploy(project.deployment(&settings.region, &settings.account));
+    functions.deploy(deployment);
     Ok(Some(project))
 }

@@ -11,7 +11,9 @@ use anyhow::Result;
 use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_runners::{Event as Happened, Observer, Stream as Said};
-use everstep_runtime::{Cancelled, ExecutionId, Message, Postbox, Report, Step, Task, TaskRunner};
+use everstep_runtime::{
+    Cancelled, ExecutionId, Failed, Message, Postbox, Report, Step, Task, TaskRunner,
+};
 use serde_json::Value;
 
 use crate::output::Stream;
@@ -132,7 +134,7 @@ impl Observer for Teller {
     }
 }
 
-/// Runs tasks, and tells which of them fail.
+/// Runs tasks, and tells which of them fail; and who is told of executions that do.
 pub(crate) struct Told {
     pub(crate) tasks: Arc<dyn TaskRunner>,
     pub(crate) teller: Teller,
@@ -147,6 +149,12 @@ impl TaskRunner for Told {
 
     fn cancel(&self, cancelled: Cancelled) {
         self.tasks.cancel(cancelled);
+    }
+
+    fn tell(&self, failed: Failed) {
+        let (who, target) = (who(&failed.execution_arn), &failed.ending.target);
+        self.teller.tell(&format!("> {who}: {target} is told of the failure"));
+        self.tasks.tell(failed);
     }
 
     fn lacks_activity(&self, arn: &str) -> bool {

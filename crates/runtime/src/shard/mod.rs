@@ -150,6 +150,7 @@ impl Shard {
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Delete { id, reply } => self.delete(id, reply, now_ms),
             Message::Delivered { id, sequence } => self.delivered(id, sequence),
+            Message::Told { id, started_ms, sequence } => self.told(id, started_ms, sequence),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a step asked for outside and nobody has confirmed: attempts to be cancelled.
+//! What a step asked for outside and nobody has confirmed: attempts to be cancelled, failures to be told.
 
 use everstep_history::{Attempt, FrameId};
 use everstep_store::{Batch, Scan, Space};
@@ -6,8 +6,9 @@ use everstep_store::{Batch, Scan, Space};
 use super::Shard;
 use crate::after::After;
 use crate::error::{Error, Result};
+use crate::failed::{Ending, Failed};
 use crate::id::ExecutionId;
-use crate::layout;
+use crate::layout::{self, Errand};
 use crate::summary::Summary;
 
 pub(super) fn encode(attempts: &[Attempt]) -> Vec<u8> {
@@ -36,9 +37,14 @@ impl Shard {
             let scan = Scan::between(&from, &[], ROWS);
             let rows = self.world.store.scan(self.shard, Space::Outbox, scan)?;
             for (key, row) in &rows {
-                let (id, sequence) = layout::parse_outbox(key)
+                let errand = layout::parse_outbox(key)
                     .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
-                self.cancel_again(id, sequence, row)?;
+                match errand {
+                    Errand::Cancel { id, sequence } => self.cancel_again(id, sequence, row)?,
+                    Errand::Tell { id, sequence, started_ms } => {
+                        self.tell_again(id, sequence, started_ms, row)?;
+                    }
+                }
             }
             let Some((last, _)) = rows.last().filter(|_| rows.len() == ROWS) else { return Ok(()) };
             from = [last.as_slice(), &[0]].concat();
@@ -46,17 +52,47 @@ impl Shard {
     }
 
     fn cancel_again(&mut self, id: ExecutionId, sequence: u32, row: &[u8]) -> Result<()> {
-        let summary =
-            self.world.store.get(self.shard, Space::Executions, &layout::execution(id))?;
-        match summary {
+        match self.summary(id)? {
             Some(summary) => {
-                let arn = Summary::decode(&summary)?.arn.into();
+                let arn = summary.arn.into();
                 let attempts = decode(row);
                 After::Cancel { id, arn, attempts, sequence }.run(&self.world);
             }
             None => self.delivered(id, sequence),
         }
         Ok(())
+    }
+
+    fn tell_again(
+        &mut self,
+        id: ExecutionId,
+        sequence: u32,
+        started_ms: i64,
+        row: &[u8],
+    ) -> Result<()> {
+        match self.summary(id)?.filter(|summary| summary.started_ms == started_ms) {
+            Some(summary) => {
+                let (execution_arn, ending) = (summary.arn.into(), Ending::decode(row)?);
+                let (execution, postbox) = (id, self.world.postbox.clone());
+                let failed =
+                    Failed { execution, execution_arn, started_ms, sequence, ending, postbox };
+                After::Tell(Box::new(failed)).run(&self.world);
+            }
+            None => self.told(id, started_ms, sequence),
+        }
+        Ok(())
+    }
+
+    fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
+        let row = self.world.store.get(self.shard, Space::Executions, &layout::execution(id))?;
+        row.map(|row| Summary::decode(&row)).transpose()
+    }
+
+    /// Who was to know knows.
+    pub(super) fn told(&mut self, id: ExecutionId, started_ms: i64, sequence: u32) {
+        let mut batch = Batch::new(self.shard);
+        batch.remove(Space::Outbox, layout::telling(id, sequence, started_ms));
+        self.commit(batch, Vec::new());
     }
 
     /// It has been done.

@@ -11,7 +11,7 @@ use super::slot::Slot;
 use crate::after::After;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::layout::{self, Position};
+use crate::layout::{self, Errand, Position};
 use crate::message::{Message, Reply};
 use crate::summary::{Standing, Summary};
 
@@ -130,11 +130,26 @@ impl Shard {
             batch.remove(Space::Catalog, note);
         }
         if !rest {
+            self.untell(id, &mut batch)?;
             erase(&summary, id, &mut batch);
         }
         let ticket = self.commit(batch, Vec::new());
         self.removing.insert(id, ticket);
         Ok((!rest).then_some(ticket))
+    }
+
+    /// What nobody has been told of an execution goes with it. Should there be more, the next start finds
+    /// it and that its execution is gone.
+    fn untell(&self, id: ExecutionId, batch: &mut Batch) -> Result<()> {
+        let from = layout::execution(id);
+        let to = after_prefix(&from);
+        let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
+        for (key, _) in self.world.store.scan(self.shard, Space::Outbox, scan)? {
+            if matches!(layout::parse_outbox(&key), Some(Errand::Tell { .. })) {
+                batch.remove(Space::Outbox, key);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use everstep_history::{Event, journal};
+use everstep_history::{Event, Failure, journal};
 use everstep_interpreter::{Effect, Input, Occasion, effects};
 use everstep_store::{Batch, Expectation, Space};
 
@@ -10,6 +10,7 @@ use super::Shard;
 use super::slot::Slot;
 use super::wake::Wake;
 use crate::after::After;
+use crate::failed::{Ending, Failed};
 use crate::layout::{self, Position};
 use crate::revision::Prepared;
 use crate::summary::{Standing, Summary};
@@ -51,6 +52,7 @@ impl Shard {
         let was = Shown::of(&slot);
         slot.note(&events, now_ms);
         self.ask_for(&slot, &events, &mut after);
+        after.extend(self.failed(&slot, &events).map(After::Tell));
         if !slot.is_running() {
             let ended = slot.ended();
             let watchers = std::mem::take(&mut slot.watchers);
@@ -83,6 +85,33 @@ impl Shard {
             let (id, sequence, attempts) = (slot.id, slot.sequence, cancelled);
             after.push(After::Cancel { id, arn, attempts, sequence });
         }
+    }
+
+    /// What somebody must be told, if the execution has failed and its machine has that told.
+    fn failed(&self, slot: &Slot, events: &[Event]) -> Option<Box<Failed>> {
+        if !slot.is_durable() {
+            return None;
+        }
+        let target = slot.prepared.revision.on_failure.clone()?;
+        let failure = events.iter().rev().find_map(failure)?;
+        let text = |said: &Option<_>| said.as_ref().map(ToString::to_string);
+        let Summary { standing, started_ms, redrives, redriven_ms, .. } = slot.summary;
+        Some(Box::new(Failed {
+            execution: slot.id,
+            execution_arn: slot.execution.identity().execution_arn.clone(),
+            started_ms,
+            sequence: slot.sequence,
+            ending: Ending {
+                target,
+                standing,
+                stopped_ms: slot.summary.stopped_ms.unwrap_or_default(),
+                redrives,
+                redriven_ms,
+                error: text(&failure.error),
+                cause: text(&failure.cause),
+            },
+            postbox: self.world.postbox.clone(),
+        }))
     }
 
     /// The task that an effect asks for, if it asks for one.
@@ -124,9 +153,17 @@ impl Shard {
         };
         slot.wake = slot.wake.change(wanted, slot.id, &mut batch);
         for action in &after {
-            if let After::Cancel { id, attempts, sequence, .. } = action {
-                let row = super::outbox::encode(attempts);
-                batch.put(Space::Outbox, layout::outbox(*id, *sequence), row);
+            match action {
+                After::Cancel { id, attempts, sequence, .. } => {
+                    let row = super::outbox::encode(attempts);
+                    batch.put(Space::Outbox, layout::outbox(*id, *sequence), row);
+                }
+                After::Tell(failed) => {
+                    let Failed { execution, sequence, started_ms, .. } = **failed;
+                    let key = layout::telling(execution, sequence, started_ms);
+                    batch.put(Space::Outbox, key, failed.ending.encoded());
+                }
+                _ => {}
             }
         }
         slot.sequence += 1;
@@ -240,6 +277,17 @@ impl Slot {
             batch.put(Space::Closed, layout::closed(stopped_ms, *id), Vec::new());
         }
         batch.put(Space::Executions, layout::execution(*id), summary.encoded());
+    }
+}
+
+/// The failure that an event ends an execution with. One that ran out of time says no more than that.
+fn failure(event: &Event) -> Option<Failure> {
+    match event {
+        Event::ExecutionFailed { failure, .. } | Event::ExecutionAborted { failure, .. } => {
+            Some(failure.clone())
+        }
+        Event::ExecutionTimedOut { .. } => Some(Failure::default()),
+        _ => None,
     }
 }
 

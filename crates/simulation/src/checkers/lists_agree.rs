@@ -127,7 +127,7 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
                             .next_due_ms()
                             .is_some_and(|due| key[1..].starts_with(&ordered(due))))
             }
-            Space::Outbox => false,
+            Space::Outbox => is_untold(evidence, life, key),
             _ => true,
         });
         if !right {
@@ -139,6 +139,16 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// Whether a row of the outbox is about a failure that this engine has told without an answer.
+fn is_untold(evidence: &Evidence, life: &Life, key: &[u8]) -> bool {
+    let started_ms = life.execution.started_ms();
+    let sequence = key.get(16..20).and_then(|part| part.try_into().ok()).map(u32::from_be_bytes);
+    let told = sequence.and_then(|number| evidence.told.get(&(life.id, started_ms, number)));
+    let now = evidence.generation;
+    key.get(20..) == Some(&ordered(started_ms))
+        && told.is_some_and(|told| told.by.contains(&now) && told.answered != Some(now))
 }
 
 fn list_key(_: &Evidence, life: &Life, list: everstep_runtime::ListId) -> Vec<u8> {

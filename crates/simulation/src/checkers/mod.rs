@@ -4,6 +4,7 @@ mod a_result_counts_once;
 mod acknowledged_is_durable;
 mod every_execution_ends_or_waits_for_something;
 mod every_request_is_answered;
+mod failures_are_told;
 mod lists_agree;
 mod no_acknowledged_start_lost;
 mod no_completed_step_run_again;
@@ -15,7 +16,7 @@ mod timers_fire_and_never_early;
 
 use std::fmt;
 
-use everstep_runtime::{ExecutionId, Task};
+use everstep_runtime::{ExecutionId, Failed, Task};
 use everstep_store::Batch;
 
 use crate::evidence::{Evidence, Reply, Request};
@@ -63,6 +64,11 @@ trait Checker: Sync {
         Ok(())
     }
 
+    /// A failure was told when this batch was the last that was durable.
+    fn tell(&self, _evidence: &Evidence, _failed: &Failed, _durable_to: u64) -> Verdict {
+        Ok(())
+    }
+
     /// A request has been answered, and what was said is among the facts.
     fn reply(&self, _evidence: &Evidence, _request: &Request, _reply: &Reply) -> Verdict {
         Ok(())
@@ -98,6 +104,7 @@ const ALL: &[&dyn Checker] = &[
     &acknowledged_is_durable::Check,
     &every_execution_ends_or_waits_for_something::Check,
     &every_request_is_answered::Check,
+    &failures_are_told::Check,
     &lists_agree::Check,
     &no_acknowledged_start_lost::Check,
     &no_completed_step_run_again::Check,
@@ -135,6 +142,10 @@ pub(crate) fn step(evidence: &Evidence, id: ExecutionId) -> Outcome {
 
 pub(crate) fn dispatch(evidence: &Evidence, task: &Task, durable_to: u64) -> Outcome {
     each(|checker| checker.dispatch(evidence, task, durable_to))
+}
+
+pub(crate) fn tell(evidence: &Evidence, failed: &Failed, durable_to: u64) -> Outcome {
+    each(|checker| checker.tell(evidence, failed, durable_to))
 }
 
 pub(crate) fn reply(evidence: &Evidence, request: &Request, reply: &Reply) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use everstep_runtime::{Error, ExecutionId};
+use everstep_runtime::{Error, ExecutionId, Failed};
 
 use super::engine::fold_violation;
 use super::{Outcome, World};
@@ -43,6 +43,7 @@ impl World {
         for asked in self.runner.take_unseen() {
             match asked {
                 Asked::Dispatch(task, durable_to) => self.dispatched(*task, durable_to)?,
+                Asked::Tell(failed, durable_to) => self.heard(*failed, durable_to)?,
                 Asked::Cancel(cancelled) => {
                     let (id, attempt) = (cancelled.execution, cancelled.attempt);
                     self.log.line(Some(id), || format!("cancel {attempt:?}"));
@@ -56,6 +57,22 @@ impl World {
             std::mem::take(&mut *self.replies.lock().unwrap_or_else(PoisonError::into_inner));
         for (number, reply) in replies {
             self.replied(number, reply)?;
+        }
+        Ok(())
+    }
+
+    /// Who is told of a failure says so, or dies before he can.
+    fn heard(&mut self, failed: Failed, durable_to: u64) -> Outcome {
+        let (id, started_ms, sequence) = (failed.execution, failed.started_ms, failed.sequence);
+        self.log.line(Some(id), || format!("told of step {sequence}"));
+        self.log.count((id, started_ms, sequence));
+        checkers::tell(&self.evidence, &failed, durable_to)?;
+        let generation = self.evidence.generation;
+        let told = self.evidence.told.entry((id, started_ms, sequence)).or_default();
+        told.by.push(generation);
+        if self.calm || self.dice.percent(60) {
+            told.answered = Some(generation);
+            failed.told();
         }
         Ok(())
     }

@@ -94,6 +94,7 @@ impl World {
             ledger: Ledger::default(),
             witness: Witness::default(),
             signs: Default::default(),
+            told: Default::default(),
             facts: Vec::new(),
             outstanding: Default::default(),
         };
@@ -258,6 +259,7 @@ fn machines(dice: &mut Dice, runtime: &Runtime) -> Vec<Machine> {
             revision = revision.express();
         }
         revision.aws = drawn.aws;
+        revision.on_failure = drawn.told.then(|| "function:f".to_owned());
         let prepared = prepare(runtime, revision);
         let (express, plain, long) = (drawn.express, drawn.plain, drawn.long);
         Machine { arn, prepared, express, plain, long }

@@ -1,0 +1,78 @@
+//! Each failure of an execution whose machine has failures told is told, as it was, when it is durable: once
+//! in the life of an engine, and in the lives of later ones until somebody has said that he knows. Nothing
+//! else is told.
+
+use everstep_history::Event;
+use everstep_runtime::{Failed, Standing};
+
+use super::{Checker, Verdict, ensure};
+use crate::evidence::Evidence;
+use crate::ledger::{Life, Step};
+
+pub(super) struct Check;
+
+impl Checker for Check {
+    fn name(&self) -> &'static str {
+        "failures_are_told"
+    }
+
+    fn tell(&self, evidence: &Evidence, failed: &Failed, durable_to: u64) -> Verdict {
+        let (id, sequence) = (failed.execution, failed.sequence);
+        ensure(wanted(evidence, id), id, || "nobody wants to be told of it".to_owned())?;
+        let mut lives = evidence.ledger.of(id);
+        let life = lives.find(|life| started_ms(life) == Some(failed.started_ms));
+        let step = life.and_then(|life| life.steps.get(sequence as usize));
+        let Some((standing, at_ms)) = step.and_then(end) else {
+            return Err((Some(id), format!("step {sequence} is told, and ends nothing")));
+        };
+        let durable = step.is_some_and(|step| step.batch <= durable_to);
+        ensure(durable, id, || format!("step {sequence} is told before it is durable"))?;
+        let said = (failed.ending.standing, failed.ending.stopped_ms);
+        ensure(said == (standing, at_ms), id, || {
+            format!(
+                "step {sequence} ended it with {standing:?} at {at_ms}, and this is told: {said:?}"
+            )
+        })?;
+        let told = evidence.told.get(&(id, failed.started_ms, sequence));
+        let twice = told.is_some_and(|told| told.by.contains(&evidence.generation));
+        ensure(!twice, id, || format!("step {sequence} is told twice by one engine"))
+    }
+
+    fn quiet(&self, evidence: &Evidence) -> Verdict {
+        for life in evidence.ledger.all().filter(|life| wanted(evidence, life.id)) {
+            let Some(started_ms) = started_ms(life) else { continue };
+            for (sequence, _) in
+                life.steps.iter().enumerate().filter(|(_, step)| end(step).is_some())
+            {
+                let key = (life.id, started_ms, u32::try_from(sequence).unwrap_or(u32::MAX));
+                ensure(evidence.told.contains_key(&key), life.id, || {
+                    format!("it failed in step {sequence}, and nobody was told")
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wanted(evidence: &Evidence, id: everstep_runtime::ExecutionId) -> bool {
+    evidence.subject(id).is_some_and(|subject| {
+        let machine = &evidence.machines[subject.machine];
+        !machine.express && machine.prepared.revision.on_failure.is_some()
+    })
+}
+
+fn started_ms(life: &Life) -> Option<i64> {
+    life.events().next().map(Event::at_ms)
+}
+
+/// How a step ended its execution without success, and when.
+fn end(step: &Step) -> Option<(Standing, i64)> {
+    let last = step.events.last()?;
+    let standing = match last {
+        Event::ExecutionFailed { .. } => Standing::Failed,
+        Event::ExecutionTimedOut { .. } => Standing::TimedOut,
+        Event::ExecutionAborted { .. } => Standing::Aborted,
+        _ => return None,
+    };
+    Some((standing, last.at_ms()))
+}
