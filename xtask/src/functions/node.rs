@@ -62,7 +62,8 @@ fn build(folder: &Path, version: &str) -> Result<()> {
     fs::write(folder.join("package.json"), format!("{package:#}\n"))?;
     let mut install = Command::new("npm");
     let quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts=false"];
-    install.current_dir(folder).arg("install").args(quiet);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    install.current_dir(folder).arg("install").args(quiet).env("MAKEFLAGS", format!("-j{cores}"));
     if let Some(headers) = headers()? {
         install.env("npm_config_nodedir", headers);
     }

@@ -56,14 +56,14 @@ pub(crate) fn node() -> Vec<Difference> {
             what: "a class that sets no name is named beside the name that it inherits",
             cases: &["a class without a name"],
             change: |recording| {
-                errors(recording, |error| error["everstep.className"] = json!("Plain"))
+                errors(recording, |error| error["everstep.className"] = json!("Plain"));
             },
         },
         Difference {
             what: "the trace of an unhandled rejection says where the reason comes from",
             cases: &["an unhandled rejection"],
             change: |recording| {
-                add_frame(recording, "exports.rejectsLater [as handler] (<code>/index.js:146:18)")
+                add_frame(recording, "exports.rejectsLater [as handler] (<code>/index.js:146:18)");
             },
         },
         Difference {
