@@ -1,6 +1,8 @@
 //! `cargo xtask functions`: the runners' tests, with the official Lambda clients; then functions of a real
 //! server that is killed.
 
+mod node;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -11,24 +13,45 @@ use crate::test::provide;
 
 /// The client of Python that the one built in is compared with.
 const AWSLAMBDARIC: &str = "awslambdaric==4.2.2";
+/// Tests of the official client of Node.js have this in their names.
+const NODE_TESTS: &str = "aws_lambda_ric";
 const RUST_HANDLER: &str = "crates/runners/tests/functions/rust";
 
 pub(crate) fn run() -> Result<ExitCode> {
     let directory = target().join("functions");
     let venv = python(&directory.join("venv"))?;
     let handler = rust(&directory.join("rust"))?;
+    let node = node::client(&directory);
     let mut tests = Command::new("cargo");
     tests
         .current_dir(crate::root())
         .args(["test", "--package", "everstep-runners", "--", "--include-ignored"])
-        // It is started by a test, with a directory of its own.
-        .args(["--skip", "orphans::an_engine"])
+        // They are started by tests, with directories of their own.
+        .args(["--skip", "::an_engine"])
         .env("EVERSTEP_TEST_AWSLAMBDARIC", venv)
         .env("EVERSTEP_TEST_RUST_HANDLER", handler);
+    match &node {
+        Ok(client) => _ = tests.env("EVERSTEP_TEST_AWS_LAMBDA_RIC", client),
+        Err(error) => {
+            lament(error);
+            tests.args(["--skip", NODE_TESTS]);
+        }
+    }
     finish(&mut tests)?;
     provide(&["node", "--version"], "nodejs")?;
     println!("--- pytest tests/functions");
-    Ok(if Place::prepare()?.pytest("functions")? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let passed = Place::prepare()?.pytest("functions")?;
+    // Again where it is seen: at the end.
+    if let Err(error) = &node {
+        lament(error);
+    }
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn lament(error: &anyhow::Error) {
+    println!(
+        "\n!!! SKIPPED: {NODE_TESTS}: the official client of Node.js cannot be built: {error:#}\n"
+    );
 }
 
 fn target() -> PathBuf {

@@ -17,8 +17,9 @@ const CONCURRENCY: u32 = 16;
 pub(crate) struct Deployment {
     pub(crate) functions: Vec<run::Function>,
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
-<<<<<<< HEAD
     pub(crate) described: HashMap<String, Described>,
+    /// Whom state machines tell of failures, by how that is written.
+    pub(crate) targets: HashMap<String, kept::Target>,
 }
 
 /// What users are told of a function besides how it is invoked. Secrets are not in it.
@@ -34,10 +35,6 @@ pub(crate) struct Described {
     pub(crate) memory_mib: Option<u32>,
     /// As the configuration has it.
     pub(crate) concurrency: Option<u32>,
-=======
-    /// Whom state machines tell of failures, by how that is written.
-    pub(crate) targets: HashMap<String, kept::Target>,
->>>>>>> onfailure
 }
 
 impl Deployment {
@@ -51,16 +48,13 @@ impl Deployment {
         Self {
             functions: config.functions.iter().map(function).collect(),
             settings: config.functions.iter().map(settings).collect(),
-<<<<<<< HEAD
             described: config.functions.iter().map(described).collect(),
-=======
             targets: config
                 .state_machines
                 .iter()
                 .filter_map(|machine| machine.on_failure.as_ref())
                 .map(|told| (told.to_string(), target(told)))
                 .collect(),
->>>>>>> onfailure
         }
     }
 }

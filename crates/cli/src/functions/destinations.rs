@@ -11,10 +11,7 @@ use std::time::Duration;
 use everstep_api::Service;
 use everstep_api::protocol::Operation;
 use everstep_client::{Client, HeaderName, HeaderValue, Method, Request};
-<<<<<<< HEAD
 use everstep_interpreter::Limits;
-=======
->>>>>>> onfailure
 use everstep_invocations::{Delivered, Delivery, Target};
 use serde_json::json;
 use tokio::runtime::Handle;

@@ -98,7 +98,7 @@ fn a_call_with_a_key_has_no_client_context() {
     let context = Some(serde_json::Map::new());
     running.invocations.invoke(request("f", "{}", Some("k")), context, reply);
     assert_eq!(running.answer(&receiver), Err(Error::ContextWithKey));
-    assert_eq!(running.house.starts("f"), []);
+    assert!(running.house.starts("f").is_empty());
 }
 
 #[test]

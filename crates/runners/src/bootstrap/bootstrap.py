@@ -4,6 +4,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import socket
 import sys
 import time
@@ -37,9 +38,8 @@ class Api:
             answer[name.lower().decode()] = value.strip().decode("utf-8", "replace")
         return answer, self.stream.read(int(answer.get("content-length", "0")))
 
-    def post(self, path, body, *headers):
-        headers = (("Content-Type", "application/json"), *headers)
-        self.request("POST", path, body.encode(), headers)
+    def post(self, path, body, kind="application/json"):
+        self.request("POST", path, body, [("Content-Type", kind)])
 
 
 class Record:
@@ -53,6 +53,14 @@ class Record:
         inner = ",".join(f"{name}={value}" for name, value in shown)
         return f"{type(self).__name__}([{inner}])"
 
+    @classmethod
+    def of(cls, given, *names):
+        return None if given is None else cls(**{name: given.get(name) for name in names})
+
+
+class Client(Record):
+    pass
+
 
 class ClientContext(Record):
     pass
@@ -63,29 +71,56 @@ class CognitoIdentity(Record):
 
 
 class LambdaContext(Record):
-    def __init__(self, deadline_ms, **values):
+    def __init__(self, deadline_ms, w3c, **values):
         super().__init__(**values)
         self.__deadline_ms = deadline_ms
+        self.__w3c = w3c
 
     def get_remaining_time_in_millis(self):
         return max(self.__deadline_ms - int(time.time() * 1000), 0)
+
+    def w3c(self):
+        return dict(self.__w3c)
 
     def log(self, text):
         sys.stdout.write(str(text))
 
 
-def client_context(text):
-    if not text:
-        return None
-    given = json.loads(text)
-    client = given.get("client")
-    return ClientContext(custom=given.get("custom"), env=given.get("env"), client=client)
+APP = ["title", "version_name", "version_code", "package_name"]
+TRACE_CONTEXT = ["traceparent", "tracestate", "baggage"]
+
+
+def client_context(given):
+    context = ClientContext.of(given, "custom", "env", "client")
+    if context is not None:
+        names = [f"app_{name}" for name in APP]
+        context.client = Client.of(context.client, "installation_id", *names)
+    return context
+
+
+def trace_context(given):
+    """Is no part of the client's context any more, once it is known."""
+    given = given.pop("w3c", None) if isinstance(given, dict) else None
+    given = given if isinstance(given, dict) else {}
+    return {name: given[name] for name in TRACE_CONTEXT if isinstance(given.get(name), str)}
+
+
+def header(headers, name, shown):
+    text = headers.get(f"lambda-runtime-{name}")
+    try:
+        return json.loads(text) if text else None
+    except ValueError as error:
+        message = f"Unable to parse {shown} JSON: {error}"
+        raise Fault("Runtime.LambdaContextUnmarshalError", message) from None
 
 
 def context_of(headers):
     env = os.environ
+    client = header(headers, "client-context", "Client Context")
+    identity = header(headers, "cognito-identity", "Cognito Identity") or {}
     return LambdaContext(
         int(headers.get("lambda-runtime-deadline-ms", "0")),
+        trace_context(client),
         aws_request_id=headers["lambda-runtime-aws-request-id"],
         log_group_name=env.get("AWS_LAMBDA_LOG_GROUP_NAME"),
         log_stream_name=env.get("AWS_LAMBDA_LOG_STREAM_NAME"),
@@ -93,8 +128,12 @@ def context_of(headers):
         memory_limit_in_mb=env.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"),
         function_version=env.get("AWS_LAMBDA_FUNCTION_VERSION"),
         invoked_function_arn=headers.get("lambda-runtime-invoked-function-arn"),
-        client_context=client_context(headers.get("lambda-runtime-client-context")),
-        identity=CognitoIdentity(cognito_identity_id=None, cognito_identity_pool_id=None),
+        client_context=client_context(client),
+        identity=CognitoIdentity(
+            cognito_identity_id=identity.get("cognitoIdentityId"),
+            cognito_identity_pool_id=identity.get("cognitoIdentityPoolId"),
+        ),
+        tenant_id=headers.get("lambda-runtime-aws-tenant-id"),
     )
 
 
@@ -120,7 +159,7 @@ def described(error, request_id=""):
     text = "".join([f"[ERROR] {name}: {error}\n", "Traceback (most recent call last):\n", *trace])
     print(text.rstrip("\n").replace("\n", "\r"), flush=True)
     shown = {"errorMessage": str(error), "errorType": name, "requestId": request_id}
-    return name, json.dumps({**shown, "stackTrace": trace})
+    return name, json.dumps({**shown, "stackTrace": trace}).encode()
 
 
 def load(handler):
@@ -128,6 +167,9 @@ def load(handler):
         module_name, function_name = handler.rsplit(".", 1)
     except ValueError as error:
         raise Fault("Runtime.MalformedHandlerName", f"Bad handler '{handler}': {error}") from None
+    if module_name.split(".")[0] in sys.builtin_module_names:
+        text = f"Cannot use built-in module {module_name} as a handler module"
+        raise Fault("Runtime.BuiltInModuleConflict", text)
     try:
         module = importlib.import_module(module_name.replace("/", "."))
     except ImportError as error:
@@ -137,21 +179,81 @@ def load(handler):
         place = f'  File "{error.filename}" Line {error.lineno}\n    {error.text}'
         text = f"Syntax error in module '{module_name}': {error}"
         raise Fault("Runtime.UserCodeSyntaxError", text, [place]) from None
-    function = getattr(module, function_name, None)
-    if function is None:
+    if not hasattr(module, function_name):
         text = f"Handler '{function_name}' missing on module '{module_name}'"
         raise Fault("Runtime.HandlerNotFound", text)
-    return function
+    return getattr(module, function_name)
 
 
-def call(function, body, context):
+def event_of(body):
+    text = body.decode()
+
+    def refuse(constant):
+        raise json.JSONDecodeError("Expecting value", text, text.index(constant))
+
     try:
-        event = json.loads(body)
+        return json.loads(text, parse_constant=refuse)
     except ValueError as error:
         raise Fault("Runtime.UnmarshalError", f"Unable to unmarshal input: {error}") from None
-    result = function(event, context)
+
+
+# No string of a function begins like this.
+NUMBER = f"number {os.urandom(16).hex()} "
+NUMBERS = re.compile(f'"{NUMBER}([^"]*)"')
+
+
+def other(value):
+    """What Lambda takes besides the types of JSON."""
+    # A function that has one has paid for the module already.
+    decimal = sys.modules.get("decimal")
+    if decimal and isinstance(value, decimal.Decimal):
+        return float("nan") if value.is_nan() else f"{NUMBER}{value}"
+    if isinstance(value, bytes):
+        return value.decode()
+    if callable(getattr(value, "_asdict", None)):
+        return value._asdict()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+def has_named_tuples(value):
+    rest, seen = [value], set()
+    while rest:
+        one = rest.pop()
+        if isinstance(one, tuple) and hasattr(one, "_asdict"):
+            return True
+        if isinstance(one, (dict, list, tuple)) and id(one) not in seen:
+            seen.add(id(one))
+            rest.extend(one.values() if isinstance(one, dict) else one)
+    return False
+
+
+def without_named_tuples(value):
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {key: without_named_tuples(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_named_tuples(inner) for inner in value]
+    return value
+
+
+def marshalled(result):
+    """The result as it is sent, and its kind."""
+    if isinstance(result, bytes):
+        return result, "application/unknown"
+    if has_named_tuples(result):
+        result = without_named_tuples(result)
+    text = json.dumps(result, default=other).replace("\x7f", "\\u007f")
+    if NUMBER in text:
+        text = NUMBERS.sub(r"\1", text)
+    return text.encode(), "application/json"
+
+
+def call(function, headers, body):
+    context = context_of(headers)
+    result = function(event_of(body), context)
     try:
-        return json.dumps(result)
+        return marshalled(result)
     except Exception as error:
         raise Fault("Runtime.MarshalError", f"Unable to marshal response: {error}") from None
 
@@ -179,18 +281,25 @@ def main():
         function = load(os.environ.get("_HANDLER", ""))
     except Exception as error:
         name, body = described(error)
-        api.post("/init/error", body, ("Lambda-Runtime-Function-Error-Type", name))
+        api.request("POST", "/init/error", body, [("Lambda-Runtime-Function-Error-Type", name)])
         sys.exit(1)
     while True:
-        headers, body = api.request("GET", "/invocation/next")
-        request_id = log.request_id = headers["lambda-runtime-aws-request-id"]
-        try:
-            result = call(function, body, context_of(headers))
-        except Exception as error:
-            _, text = described(error, request_id)
-            api.post(f"/invocation/{request_id}/error", text)
-        else:
-            api.post(f"/invocation/{request_id}/response", result)
+        serve(api, function, log)
+
+
+def serve(api, function, log):
+    headers, body = api.request("GET", "/invocation/next")
+    request_id = log.request_id = headers["lambda-runtime-aws-request-id"]
+    os.environ.pop("_X_AMZN_TRACE_ID", None)
+    if "lambda-runtime-trace-id" in headers:
+        os.environ["_X_AMZN_TRACE_ID"] = headers["lambda-runtime-trace-id"]
+    try:
+        result, kind = call(function, headers, body)
+    except Exception as error:
+        _, text = described(error, request_id)
+        api.post(f"/invocation/{request_id}/error", text)
+    else:
+        api.post(f"/invocation/{request_id}/response", result, kind)
 
 
 if __name__ == "__main__":

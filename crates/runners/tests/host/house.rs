@@ -86,7 +86,11 @@ impl House {
     }
 
     pub(crate) async fn outcome(&self, function: &str, event: &Value) -> Outcome {
-        self.host.invoke(function, call("r-1", event)).await.outcome
+        self.invoked(function, call("r-1", event)).await
+    }
+
+    pub(crate) async fn invoked(&self, function: &str, call: Call) -> Outcome {
+        self.host.invoke(function, call).await.outcome
     }
 
     pub(crate) async fn result(&self, event: Value) -> Value {

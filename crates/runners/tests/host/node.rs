@@ -90,17 +90,19 @@ async fn code_that_cannot_start_says_why() {
         ("index.text", "Runtime.HandlerNotFound", "index.text is not a function"),
         ("index", "Runtime.MalformedHandlerName", "Bad handler"),
         ("bad.handler", "Runtime.UserCodeSyntaxError", "SyntaxError: Unexpected token ';'"),
-        ("none.handler", "Runtime.ImportModuleError", "Error: Cannot find module 'none'"),
         ("zero.handler", "TypeError", "at start"),
     ] {
         let error = house(handler).error(json!({})).await;
         assert_eq!((&*error.error_type, error.class), (name, Class::Runtime), "{handler}");
         assert_eq!(error.payload["errorMessage"], message, "{handler}");
     }
-    let error = house("imp.handler").error(json!({})).await;
-    assert_eq!(error.error_type, "Runtime.ImportModuleError");
-    let message = error.payload["errorMessage"].as_str().unwrap();
-    assert!(message.starts_with("Error: Cannot find module 'nothere'"), "{message}");
+    for (handler, missing) in [("imp.handler", "nothere"), ("none.handler", "none")] {
+        let error = house(handler).error(json!({})).await;
+        assert_eq!(error.error_type, "Runtime.ImportModuleError");
+        let message = error.payload["errorMessage"].as_str().unwrap();
+        let expected = format!("Error: Cannot find module '{missing}'\nRequire stack:\n- ");
+        assert!(message.starts_with(&expected), "{message}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

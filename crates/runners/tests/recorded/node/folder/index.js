@@ -1,0 +1,1 @@
+exports.handler = async (event) => [require("path").basename(__dirname), event];

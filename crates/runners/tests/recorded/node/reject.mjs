@@ -1,0 +1,2 @@
+Promise.reject(new Error("at start"));
+await new Promise((resolve) => setTimeout(resolve, 60000));

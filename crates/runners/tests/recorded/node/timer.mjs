@@ -1,0 +1,2 @@
+setTimeout(() => null.x, 1);
+await new Promise((resolve) => setTimeout(resolve, 60000));

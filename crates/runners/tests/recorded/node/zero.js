@@ -1,0 +1,4 @@
+function start() {
+  throw new TypeError("at start");
+}
+start();

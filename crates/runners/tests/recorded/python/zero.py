@@ -1,0 +1,5 @@
+def start():
+    return 1 / 0
+
+
+start()
