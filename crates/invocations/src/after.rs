@@ -6,6 +6,7 @@ use crate::concurrency::Permit;
 use crate::error::{Error, Result};
 use crate::function::{Attempt, Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
+use crate::invocation::Invocation;
 use crate::message::{Message, Postbox, Reply};
 use crate::world::World;
 
@@ -14,6 +15,7 @@ pub(crate) enum After {
     Kill(AttemptId),
     Post(Message),
     Answer(Box<dyn FnOnce(Result<()>) + Send>),
+    Observe(Box<Invocation>),
 }
 
 impl After {
@@ -38,6 +40,7 @@ impl After {
             Self::Kill(attempt) => world.functions.kill(attempt),
             Self::Post(message) => world.postbox.post(message.id(), message),
             Self::Answer(answer) => answer(Ok(())),
+            Self::Observe(invocation) => world.observer.changed(&invocation),
         }
     }
 

@@ -47,3 +47,29 @@ pub(crate) mod class {
         ALL.get(number).copied().ok_or_else(|| Error::message("no such class of errors"))
     }
 }
+
+/// Lines that take no room where there are none.
+pub(crate) mod lines {
+    use minicbor::decode::{Decoder, Error};
+    use minicbor::encode::{self, Encoder, Write};
+
+    pub(crate) fn encode<C, W: Write>(
+        lines: &[String],
+        e: &mut Encoder<W>,
+        _: &mut C,
+    ) -> Result<(), encode::Error<W::Error>> {
+        e.encode(lines)?.ok()
+    }
+
+    pub(crate) fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<Vec<String>, Error> {
+        d.decode()
+    }
+
+    pub(crate) fn is_nil(lines: &[String]) -> bool {
+        lines.is_empty()
+    }
+
+    pub(crate) fn nil() -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+}

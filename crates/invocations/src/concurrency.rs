@@ -1,7 +1,8 @@
 //! Slots of functions: how many attempts run at a time, and whose turn is next.
 //!
 //! A slot is a [`Permit`]; it is free again when the permit is dropped, whatever happened to who had it.
-//! Those that wait are ids in a line, first come first served; their invocations need not be in memory.
+//! Those that wait stand in a line, first come first served. Invocations do so with their ids alone, and need
+//! not be in memory; calls that are written down nowhere do so themselves.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,13 @@ struct State {
 struct Line {
     limit: u32,
     out: u32,
-    ready: VecDeque<InvocationId>,
+    ready: VecDeque<Waiting>,
+}
+
+enum Waiting {
+    Invocation(InvocationId),
+    /// Dropped if its turn never comes.
+    Call(Box<dyn FnOnce(Permit) + Send>),
 }
 
 /// The right to run one attempt of a function.
@@ -54,10 +61,11 @@ impl Concurrency {
         if state.closed {
             return None;
         }
-        state.line(function, limit).ready.push_back(id);
+        state.line(function, limit).ready.push_back(Waiting::Invocation(id));
         let mut granted = state.grant(function);
         drop(state);
-        let own = granted.iter().position(|ready| *ready == id).map(|at| granted.remove(at));
+        let is_own = |ready: &Waiting| matches!(ready, Waiting::Invocation(ready) if *ready == id);
+        let own = granted.iter().position(is_own).map(|at| granted.remove(at));
         for ready in granted {
             self.tell(function, ready);
         }
@@ -78,6 +86,28 @@ impl Concurrency {
         free.then(|| self.permit(function))
     }
 
+    /// A permit when it is the call's turn. It is dropped if so many wait already, or no more is begun.
+    pub(crate) fn wait(
+        self: &Arc<Self>,
+        function: &str,
+        limit: u32,
+        most: usize,
+        call: Box<dyn FnOnce(Permit) + Send>,
+    ) {
+        let mut state = self.state();
+        let closed = state.closed;
+        let line = state.line(function, limit);
+        if closed || line.ready.len() >= most {
+            return;
+        }
+        line.ready.push_back(Waiting::Call(call));
+        let granted = state.grant(function);
+        drop(state);
+        for ready in granted {
+            self.tell(function, ready);
+        }
+    }
+
     /// How many wait for a function.
     pub(crate) fn waiting(&self, function: &str) -> usize {
         self.state().lines.get(function).map_or(0, |line| line.ready.len())
@@ -87,7 +117,11 @@ impl Concurrency {
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
-        state.lines.values_mut().for_each(|line| line.ready.clear());
+        let waiting = state.lines.values_mut().map(|line| std::mem::take(&mut line.ready));
+        let waiting: Vec<_> = waiting.collect();
+        drop(state);
+        // Calls are told, which is not done while the lines are held.
+        drop(waiting);
     }
 
     /// Waits until nothing runs, or for so long.
@@ -104,8 +138,12 @@ impl Concurrency {
         Permit { concurrency: self.clone(), function: function.to_owned() }
     }
 
-    fn tell(self: &Arc<Self>, function: &str, id: InvocationId) {
-        self.postbox.post(id, Message::Ready { id, permit: self.permit(function) });
+    fn tell(self: &Arc<Self>, function: &str, ready: Waiting) {
+        let permit = self.permit(function);
+        match ready {
+            Waiting::Invocation(id) => self.postbox.post(id, Message::Ready { id, permit }),
+            Waiting::Call(call) => call(permit),
+        }
     }
 }
 
@@ -120,15 +158,15 @@ impl State {
     }
 
     /// Takes those out of the line whose turn it is; their permits are out from now on.
-    fn grant(&mut self, function: &str) -> Vec<InvocationId> {
+    fn grant(&mut self, function: &str) -> Vec<Waiting> {
         let mut granted = Vec::new();
         let Some(line) = self.lines.get_mut(function) else { return granted };
         while line.out < line.limit
-            && let Some(id) = line.ready.pop_front()
+            && let Some(ready) = line.ready.pop_front()
         {
             line.out += 1;
             self.out += 1;
-            granted.push(id);
+            granted.push(ready);
         }
         granted
     }

@@ -31,4 +31,6 @@ pub struct Delivery {
     pub function: String,
     /// AWS's record of an asynchronous invocation, as JSON text.
     pub record: Arc<[u8]>,
+    /// The same without the event and the answer, for who cannot take these.
+    pub bare: Arc<[u8]>,
 }

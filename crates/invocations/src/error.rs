@@ -11,6 +11,8 @@ pub enum Error {
     Busy,
     /// All slots of the function are taken, and a synchronous call does not wait.
     Throttled,
+    /// The function may not run at all.
+    Forbidden,
     /// There is no such function.
     NoSuchFunction(String),
     /// There is no such invocation, session or dead letter.
@@ -54,6 +56,7 @@ impl fmt::Display for Error {
             Self::Throttled => f.write_str(
                 "all slots of the function are taken: try again later or raise its concurrency",
             ),
+            Self::Forbidden => f.write_str("the function may not run: its concurrency is 0"),
             Self::NoSuchFunction(name) => write!(f, "there is no function '{name}'"),
             Self::ContextWithKey => f.write_str(
                 "a call with an idempotency key cannot have a client context, which is not kept with it: put what the \

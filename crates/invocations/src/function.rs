@@ -56,6 +56,8 @@ pub enum Outcome {
         /// JSON text.
         output: Vec<u8>,
         worker_pid: Option<u32>,
+        /// The last lines that the worker has written: for who waits, and not kept.
+        log: Vec<String>,
     },
     Failed {
         failure: Failure,
@@ -71,6 +73,15 @@ impl Outcome {
     /// The engine, or whoever ran the attempt, gave it up.
     pub(crate) fn interrupted() -> Self {
         Self::Failed { failure: Failure::interrupted(), payload: None, worker_pid: None }
+    }
+
+    /// The last lines that the worker has written.
+    pub(crate) fn log(&self) -> Vec<String> {
+        match self {
+            Self::Succeeded { log, .. } => log.clone(),
+            Self::Failed { failure, .. } => failure.log.clone(),
+            Self::Throttled => Vec::new(),
+        }
     }
 
     /// What a destination and a caller are shown.
@@ -95,23 +106,53 @@ pub struct Failure {
     pub message: String,
     #[n(3)]
     pub stack: Vec<String>,
+    /// The last lines that the worker has written.
+    #[cbor(n(4), with = "codec::lines", has_nil)]
+    pub log: Vec<String>,
+    /// The next attempt should be no sooner, whatever the policy says. Not stored: what is decided is.
+    #[cbor(skip)]
+    pub retry_after_ms: Option<u64>,
+    /// Another attempt would not help, whatever the policy says.
+    #[cbor(skip)]
+    pub permanent: bool,
 }
 
 /// The error of an attempt that was running when the engine ended.
 pub const INTERRUPTED: &str = "Runtime.Interrupted";
 
+/// The error of an attempt that was running when its invocation was cancelled.
+const CANCELLED: &str = "Runtime.Cancelled";
+
 const ERROR_TYPE_BYTES_MAX: usize = 256;
 const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 const STACK_BYTES_MAX: usize = 8 * 1024;
+const LOG_BYTES_MAX: usize = 4 * 1024;
 
 impl Failure {
-    pub(crate) fn interrupted() -> Self {
+    #[must_use]
+    pub fn new(error_type: &str, class: Class, message: &str) -> Self {
         Self {
-            error_type: INTERRUPTED.to_owned(),
-            class: Class::Runtime,
-            message: "the engine stopped while the attempt was running".to_owned(),
+            error_type: error_type.to_owned(),
+            class,
+            message: message.to_owned(),
             stack: Vec::new(),
+            log: Vec::new(),
+            retry_after_ms: None,
+            permanent: false,
         }
+    }
+
+    /// Of an attempt that was running when somebody cancelled its invocation.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(CANCELLED, Class::Runtime, "the invocation was cancelled")
+    }
+
+    pub(crate) fn interrupted() -> Self {
+        Self::new(INTERRUPTED, Class::Runtime, "the engine stopped while the attempt was running")
+    }
+
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.error_type == INTERRUPTED
     }
 
     fn payload(&self) -> Vec<u8> {
@@ -123,18 +164,25 @@ impl Failure {
 
     /// As much as is kept of each attempt: records are rewritten, so they must stay small.
     pub(crate) fn clipped(&self) -> Self {
-        let mut left = STACK_BYTES_MAX;
-        let fits = |line: &&String| {
-            let fits = line.len() <= left;
-            left = left.saturating_sub(line.len());
-            fits
-        };
+        let last = self.log.iter().rev().take_while(fitting(LOG_BYTES_MAX));
+        let mut log: Vec<String> = last.cloned().collect();
+        log.reverse();
         Self {
             error_type: clip(&self.error_type, ERROR_TYPE_BYTES_MAX).to_owned(),
-            class: self.class,
             message: clip(&self.message, MESSAGE_BYTES_MAX).to_owned(),
-            stack: self.stack.iter().take_while(fits).cloned().collect(),
+            stack: self.stack.iter().take_while(fitting(STACK_BYTES_MAX)).cloned().collect(),
+            log,
+            ..*self
         }
+    }
+}
+
+/// Whether a line fits into what those before it have left of so many bytes.
+fn fitting(mut left: usize) -> impl FnMut(&&String) -> bool {
+    move |line| {
+        let fits = line.len() <= left;
+        left = left.saturating_sub(line.len());
+        fits
     }
 }
 
@@ -150,6 +198,10 @@ pub struct FunctionSettings {
     pub version: String,
     /// Attempts at a time; with none the function does not run at all. Not pinned.
     pub concurrency: u32,
+    /// Whether a call that somebody waits for is refused when all slots are taken; otherwise it waits too.
+    pub throttles: bool,
+    /// Whether a failure answers later calls with the same key, or only a success does.
+    pub failures_answer: bool,
     /// How old an event may become before it is given up.
     pub event_age_max_ms: Option<u64>,
     pub terms: Terms,
@@ -258,12 +310,12 @@ mod tests {
     #[test]
     fn what_is_kept_of_a_failure_is_bounded() {
         let long = Failure {
-            error_type: "é".repeat(1000),
-            class: Class::User,
-            message: "é".repeat(10_000),
             stack: vec!["x".repeat(3000); 5],
+            log: (0..10).map(|n| n.to_string().repeat(1000)).collect(),
+            ..Failure::new(&"é".repeat(1000), Class::User, &"é".repeat(10_000))
         };
         let kept = long.clipped();
         assert_eq!((kept.error_type.len(), kept.message.len(), kept.stack.len()), (256, 4096, 2));
+        assert_eq!(kept.log, ["6", "7", "8", "9"].map(|line| line.repeat(1000)));
     }
 }

@@ -105,6 +105,8 @@ pub struct Finished {
     pub state: State,
     /// The output or the error, as JSON text; none if no attempt has ended.
     pub response: Option<Vec<u8>>,
+    /// The last lines that its worker has written, as far as they are known.
+    pub log: Vec<String>,
 }
 
 /// How a dead letter is sent back.

@@ -3,11 +3,21 @@
 use crate::error::Error;
 use crate::function::Target;
 use crate::id::{AttemptId, InvocationId};
+use crate::invocation::Invocation;
 
 /// Every method may be called from any thread, and must be short.
 pub trait Observer: Send + Sync {
     /// A result came that does not count: the attempt has had one, or nobody waits for it any more.
     fn stale_result(&self, _id: InvocationId, _attempt: AttemptId) {}
+
+    /// Whether it wants to hear of every change: invocations are copied for it.
+    fn wants_changes(&self) -> bool {
+        false
+    }
+
+    /// An attempt of an invocation has ended, or the invocation itself, and that is durable. A crash right
+    /// then loses the call: it does not come again.
+    fn changed(&self, _invocation: &Invocation) {}
 
     /// A destination could not be reached; it is tried again.
     fn delivery_failed(&self, _id: InvocationId, _target: &Target, _why: &str) {}

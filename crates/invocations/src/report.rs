@@ -10,23 +10,17 @@ use crate::invocation::{Invocation, Reason, State};
 use crate::moment::iso;
 
 /// What a destination gets. Keys beyond AWS's are under `everstep`.
-///
-/// What is larger than a destination can take would never arrive: then the event and the answer are left
-/// out, and the record says so. Both are kept with the invocation.
-pub(crate) fn record(
-    invocation: &Invocation,
-    payload: &[u8],
-    response: Option<&[u8]>,
-    bytes_max: usize,
-) -> Vec<u8> {
-    let whole = record_with(invocation, as_json(payload), response.map(as_json), &[]);
-    if whole.len() <= bytes_max {
-        return whole;
-    }
-    let mut left_out = vec!["requestPayload"];
-    left_out.extend(response.map(|_| "responsePayload"));
+pub(crate) fn record(invocation: &Invocation, payload: &[u8], response: Option<&[u8]>) -> Vec<u8> {
+    record_with(invocation, as_json(payload), response.map(as_json), &[])
+}
+
+/// The same for a destination that cannot take it: without the event and the answer, which are kept with the
+/// invocation. It says what is left out.
+pub(crate) fn bare_record(invocation: &Invocation, has_response: bool) -> Vec<u8> {
     let null = || "null".to_owned();
-    record_with(invocation, null(), response.map(|_| null()), &left_out)
+    let left_out = ["requestPayload", "responsePayload"];
+    let left_out = if has_response { &left_out[..] } else { &left_out[..1] };
+    record_with(invocation, null(), has_response.then(null), left_out)
 }
 
 fn record_with(
@@ -111,13 +105,16 @@ pub(crate) fn error_and_cause(
 /// What is not JSON is shown as a text.
 pub(crate) fn as_json(payload: &[u8]) -> String {
     match str::from_utf8(payload) {
-        Ok(text) if is_json(payload) => text.trim().to_owned(),
+        Ok(text) if check_json(payload).is_ok() => text.trim().to_owned(),
         _ => Value::from(String::from_utf8_lossy(payload).into_owned()).to_string(),
     }
 }
 
-pub(crate) fn is_json(payload: &[u8]) -> bool {
-    serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok()
+/// The parser passes over what it need not keep, whatever bytes it is made of: so these are looked at too.
+pub(crate) fn check_json(payload: &[u8]) -> Result<(), String> {
+    let text = str::from_utf8(payload).map_err(|error| error.to_string())?;
+    let skipped = serde_json::from_str::<serde::de::IgnoredAny>(text);
+    skipped.map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn object(members: &[(&str, String)]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::invocation::Source;
-use crate::report::is_json;
+use crate::report::check_json;
 
 /// An event for a function.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,13 +23,10 @@ impl Request {
         if self.payload.len() > bytes_max {
             return Err(Error::TooLarge { bytes: self.payload.len(), most: bytes_max });
         }
-        if !self.unparseable && !is_json(&self.payload) {
-            let why = serde_json::from_slice::<serde::de::IgnoredAny>(&self.payload);
-            return Err(Error::NotJson(
-                why.err().map(|error| error.to_string()).unwrap_or_default(),
-            ));
+        if self.unparseable {
+            return Ok(());
         }
-        Ok(())
+        check_json(&self.payload).map_err(Error::NotJson)
     }
 }
 

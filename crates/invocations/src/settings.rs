@@ -16,6 +16,8 @@ pub struct Settings {
     pub queue_max: usize,
     /// Invocations of one function that may wait for a free slot before new ones are refused.
     pub backlog_max: usize,
+    /// Calls of one function that may wait for a slot without being written down.
+    pub calls_max: usize,
     /// Deliveries to one addressee that a shard has under way or waits to repeat; others wait in the store.
     pub deliveries_max: usize,
     /// The largest event, and the largest answer, in bytes.
@@ -42,6 +44,7 @@ impl Default for Settings {
             sweep_every_ms: 60 * 1000,
             queue_max: 10_000,
             backlog_max: 100_000,
+            calls_max: 1000,
             deliveries_max: 100,
             payload_bytes_max: 6 * 1024 * 1024,
             depth_max: 16,

@@ -1,5 +1,7 @@
 //! Calls that somebody waits for, without a key: they go straight to a worker, once, and leave no rows.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::concurrency::Permit;
@@ -13,9 +15,10 @@ use crate::message::{Finished, Reply};
 use crate::request::Request;
 use crate::world::World;
 
-/// Runs a function once, with what the caller has given as client context. Refused if there is no slot: the caller is there to try again.
+/// Runs a function once, with what the caller has given as client context. If all slots are taken it waits
+/// for its turn, or is refused if that is what the function wants: the caller is there to try again.
 pub(crate) fn call(
-    world: &World,
+    world: &Arc<World>,
     request: Request,
     given: Map<String, Value>,
     ids: (InvocationId, AttemptId),
@@ -25,9 +28,7 @@ pub(crate) fn call(
     let Some(function) = world.functions.function(&request.function) else {
         return reply(Err(Error::NoSuchFunction(request.function)));
     };
-    let permit = world.concurrency.try_now(&request.function, function.concurrency);
-    let Some(permit) = permit else { return reply(Err(Error::Throttled)) };
-    let call = Call { id, reply: Some(reply), _permit: permit };
+    let name = request.function.clone();
     let attempt = Attempt {
         id: attempt,
         invocation: id,
@@ -38,17 +39,47 @@ pub(crate) fn call(
         client_context: context::of_single_call(id, given),
         session: None,
     };
-    let done = move |outcome, receipt| call.end(&outcome, receipt);
-    world.functions.start(attempt, Box::new(done));
+    let limit = function.concurrency;
+    let mut call = Call { id, reply: Some(reply), permit: None };
+    if let Some(permit) = world.concurrency.try_now(&name, limit) {
+        call.permit = Some(permit);
+        return call.start(world, attempt);
+    }
+    if function.throttles || limit == 0 {
+        return call.refuse(if limit == 0 { Error::Forbidden } else { Error::Throttled });
+    }
+    let (turn, most) = (world.clone(), world.settings.calls_max);
+    // Dropped if there is no room in the line.
+    world.concurrency.wait(
+        &name,
+        limit,
+        most,
+        Box::new(move |permit| {
+            call.permit = Some(permit);
+            call.start(&turn, attempt);
+        }),
+    );
 }
 
+/// A call that somebody waits for. If it is dropped he is told.
 struct Call {
     id: InvocationId,
     reply: Option<Reply<Finished>>,
-    _permit: Permit,
+    permit: Option<Permit>,
 }
 
 impl Call {
+    fn start(self, world: &World, attempt: Attempt) {
+        let done = move |outcome, receipt| self.end(&outcome, receipt);
+        world.functions.start(attempt, Box::new(done));
+    }
+
+    fn refuse(mut self, error: Error) {
+        if let Some(reply) = self.reply.take() {
+            reply(Err(error));
+        }
+    }
+
     /// There is nothing to make durable: the worker is told at once.
     fn end(mut self, outcome: &Outcome, receipt: Receipt) {
         receipt(Ok(()));
@@ -63,7 +94,7 @@ impl Call {
         };
         let response = outcome.response();
         let finished: Result<Finished> =
-            state.map(|state| Finished { id: self.id, state, response });
+            state.map(|state| Finished { id: self.id, state, response, log: outcome.log() });
         if let Some(reply) = self.reply.take() {
             reply(finished);
         }
@@ -72,8 +103,14 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.reply.is_some() {
-            self.answer(&Outcome::interrupted());
+        match (&self.permit, self.reply.take()) {
+            (_, None) => {}
+            // It has waited for its turn, or was not even let into the line.
+            (None, Some(reply)) => reply(Err(Error::Throttled)),
+            (Some(_), reply) => {
+                self.reply = reply;
+                self.answer(&Outcome::interrupted());
+            }
         }
     }
 }

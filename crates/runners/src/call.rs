@@ -31,6 +31,8 @@ pub struct Ended {
     pub outcome: Outcome,
     /// The process that had the call, if one had.
     pub worker_pid: Option<u32>,
+    /// The last lines that it wrote for this call.
+    pub log: Vec<String>,
     pub receipt: Receipt,
 }
 
@@ -54,7 +56,8 @@ pub enum Outcome {
 impl From<Outcome> for Ended {
     /// Nobody is there to be told.
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, worker_pid: None, receipt: Receipt::default() }
+        let (worker_pid, log, receipt) = (None, Vec::new(), Receipt::default());
+        Self { outcome, worker_pid, log, receipt }
     }
 }
 

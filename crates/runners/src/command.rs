@@ -28,18 +28,21 @@ pub(crate) async fn run(
     argv: &[String],
     call: Call,
 ) -> Ended {
-    let (worker_pid, result) = match start(shared, function, argv, &call).await {
-        Ok(process) => (Some(process.pid), attend(process, function, &call).await),
+    let process = match start(shared, function, argv, &call).await {
+        Ok(process) => process,
         Err(error) => {
             let why = because("start the command", &error);
-            (None, Err(Error::not_startable(&call.request_id, &why).into()))
+            let error = Error::not_startable(&call.request_id, &why).into();
+            return Outcome::Failed { error }.into();
         }
     };
+    let worker_pid = Some(process.pid);
+    let (result, log) = attend(process, function, &call).await;
     let outcome = match result {
         Ok(payload) => Outcome::Succeeded { payload },
         Err(error) => Outcome::Failed { error },
     };
-    Ended { outcome, worker_pid, receipt: Receipt::default() }
+    Ended { outcome, worker_pid, log, receipt: Receipt::default() }
 }
 
 async fn start(
@@ -70,17 +73,17 @@ async fn attend(
     mut process: Process,
     function: &Function,
     call: &Call,
-) -> Result<Bytes, Box<Error>> {
+) -> (Result<Bytes, Box<Error>>, Vec<String>) {
     let limit = Duration::from_millis(function.timeout_ms);
     let Ok(ended) = timeout(limit, converse(&mut process, call)).await else {
         process.session.kill();
         let _ = (&mut process.exit).await;
         let error = Error::timed_out(&call.request_id, function.timeout_ms);
-        return Err(error.with_tail(process.last_words().await).into());
+        return (Err(error.into()), process.last_words().await);
     };
     let (ending, output) = ended;
     let tail = process.last_words().await;
-    result(ending, output, &tail, function, call).map_err(|error| error.with_tail(tail).into())
+    (result(ending, output, &tail, function, call), tail)
 }
 
 /// Feeds the command and hears it to its end; nothing if it said too much.

@@ -13,10 +13,10 @@ pub struct Error {
     pub class: Class,
     /// `errorType`, `errorMessage` and whatever else the function told.
     pub payload: Value,
-    /// The last lines that the process has written.
-    pub log_tail: Vec<String>,
     /// When an HTTP service asks to be called again.
     pub retry_after_ms: Option<u64>,
+    /// An HTTP service has refused the call, and would refuse it again.
+    pub permanent: bool,
 }
 
 impl Error {
@@ -29,7 +29,7 @@ impl Error {
     pub(crate) fn of(payload: Value, class: Class) -> Self {
         let error_type = payload.get("errorType").and_then(Value::as_str);
         let error_type = error_type.unwrap_or("Lambda.Unknown").to_owned();
-        Self { error_type, class, payload, log_tail: Vec::new(), retry_after_ms: None }
+        Self { error_type, class, payload, retry_after_ms: None, permanent: false }
     }
 
     /// What the code has raised. What is no object becomes the message of one; `named` is the name that
@@ -97,11 +97,6 @@ impl Error {
         let message =
             format!("RequestId: {request_id} Error: the function's answer is not JSON: {why}");
         Self::new("Runtime.InvalidResponse", Class::Runtime, message)
-    }
-
-    pub(crate) fn with_tail(mut self, log_tail: Vec<String>) -> Self {
-        self.log_tail = log_tail;
-        self
     }
 }
 

@@ -50,6 +50,8 @@ pub enum Runtime {
     /// JSON is posted, and JSON comes back.
     Http {
         url: String,
+        /// The URL as it may be shown: without what is secret.
+        shown: String,
         headers: Vec<(String, String)>,
     },
 }

@@ -269,8 +269,9 @@ impl Host {
     async fn run_once(&self, function: &Function, call: Call) -> Ended {
         match &function.runtime {
             Runtime::Command { argv } => command::run(&self.shared, function, argv, call).await,
-            Runtime::Http { url, headers } => {
-                let service = Service { url, headers, timeout_ms: function.timeout_ms };
+            Runtime::Http { url, shown, headers } => {
+                let timeout_ms = function.timeout_ms;
+                let service = Service { url, shown, headers, timeout_ms };
                 match http::post(&self.shared.client, &service, call).await {
                     Ok(payload) => Outcome::Succeeded { payload }.into(),
                     Err(error) => Outcome::Failed { error }.into(),

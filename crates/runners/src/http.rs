@@ -19,6 +19,8 @@ const BODY_BYTES_MAX: usize = 4 << 10;
 /// Where to post, and for how long to wait.
 pub(crate) struct Service<'a> {
     pub(crate) url: &'a str,
+    /// The URL as it may be shown.
+    pub(crate) shown: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) timeout_ms: u64,
 }
@@ -28,13 +30,14 @@ pub(crate) async fn post(
     service: &Service<'_>,
     call: Call,
 ) -> Result<Bytes, Box<Error>> {
-    let request = request(service, &call).map_err(|why| socket_error(&why))?;
+    let clean = |text: &str| text.replace(service.url, service.shown);
+    let request = request(service, &call).map_err(|why| socket_error(&clean(&why)))?;
     match client.send(request).await {
         Ok(response) => result(response, &call),
         Err(error) => Err(Box::new(match error.kind() {
             Kind::TimedOut => Error::timed_out(&call.request_id, service.timeout_ms),
             Kind::TooLong => Error::too_large(),
-            _ => socket_error(&error.to_string()),
+            _ => socket_error(&clean(&error.to_string())),
         })),
     }
 }
@@ -77,7 +80,7 @@ fn result(response: Response, call: &Call) -> Result<Bytes, Box<Error>> {
 /// What is the caller's fault is an error of the code, what may pass is the runtime's.
 fn refused(response: &Response) -> Error {
     let status = response.status;
-    let passing = status.as_u16() == 429 || status.is_server_error();
+    let passing = matches!(status.as_u16(), 408 | 425 | 429) || status.is_server_error();
     let retry_after_ms = retry_after_ms(&response.headers, SystemTime::now());
     let mut payload = json!({
         "errorType": format!("States.Http.StatusCode.{}", status.as_u16()),
@@ -89,7 +92,7 @@ fn refused(response: &Response) -> Error {
         payload["retryAfterMs"] = json!(ms);
     }
     let class = if passing { Class::Runtime } else { Class::User };
-    Error { retry_after_ms, ..Error::of(payload, class) }
+    Error { retry_after_ms, permanent: !passing, ..Error::of(payload, class) }
 }
 
 fn body(bytes: &[u8]) -> Value {

@@ -68,7 +68,7 @@ impl Output {
 
     /// Lines from now on belong to this call. Those of the one before are not its affair.
     pub(crate) fn begin(&self, tag: Tag) {
-        self.pump();
+        self.settle();
         let mut kept = lock(&self.kept);
         kept.tag = Some(Arc::new(tag));
         kept.tail.clear();
@@ -76,7 +76,7 @@ impl Output {
 
     /// The last lines, with all that has been written so far.
     pub(crate) fn tail(&self) -> Vec<String> {
-        self.pump();
+        self.settle();
         let cut = |line: &Arc<str>| line[..line.floor_char_boundary(TAIL_LINE_BYTES)].to_owned();
         lock(&self.kept).tail.iter().map(cut).collect()
     }
@@ -98,10 +98,12 @@ impl Output {
         self.open.send_modify(|open| *open -= 1);
     }
 
-    /// Reads what is there now, whether or not Tokio knows of it yet.
-    fn pump(&self) {
+    /// Reads what is there now, whether or not Tokio knows of it yet. A line without an end ends here: what
+    /// comes is of another call.
+    fn settle(&self) {
         for pipe in &self.pipes {
             let _ = self.take(pipe, |buffer| Ok(rustix::io::read(&pipe.end, buffer)?));
+            self.finish(pipe.stream, &mut lock(&pipe.line));
         }
     }
 

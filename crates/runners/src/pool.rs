@@ -28,10 +28,6 @@ impl Job {
         // Whoever asked may have gone.
         let _ = self.reply.send(ended.into());
     }
-
-    pub(crate) fn fail(self, error: Error) {
-        self.end(Outcome::Failed { error: Box::new(error) });
-    }
 }
 
 pub(crate) struct Pool {
@@ -158,7 +154,11 @@ impl Pool {
     }
 
     /// A process that began at `begun` could not start. The call it was started for fails with it.
-    pub(crate) fn failed_to_start(&self, begun: Instant, error: impl FnOnce(&str) -> Error) {
+    pub(crate) fn failed_to_start(
+        &self,
+        begun: Instant,
+        error: impl FnOnce(&str) -> (Error, Vec<String>),
+    ) {
         let mut state = lock(&self.state);
         let options = &self.shared.options;
         // Those that were started together fail together.
@@ -172,8 +172,9 @@ impl Pool {
         while let Some(job) = state.queue.pop_front() {
             if !job.reply.is_closed() {
                 drop(state);
-                let error = error(&job.call.request_id);
-                return job.fail(error);
+                let (error, log) = error(&job.call.request_id);
+                let outcome = Outcome::Failed { error: Box::new(error) };
+                return job.end(Ended { log, ..outcome.into() });
             }
         }
     }

@@ -64,11 +64,11 @@ impl everstep_invocations::Functions for Calls {
                 attempt: attempt.n,
                 ..Call::default()
             };
-            let Ended { outcome: came, worker_pid, receipt } =
+            let Ended { outcome: came, worker_pid, log, receipt } =
                 host.invoke(&attempt.function, call).await;
             lock(&running).remove(&id);
             // Uncalled, it says that the attempt was interrupted.
-            if let Some(outcome) = outcome(&attempt.function, came, worker_pid) {
+            if let Some(outcome) = outcome(&attempt.function, came, worker_pid, log) {
                 done(outcome, told(receipt));
             }
         });
@@ -91,27 +91,36 @@ fn told(receipt: Receipt) -> everstep_invocations::Receipt {
     })
 }
 
-fn outcome(function: &str, came: Came, worker_pid: Option<u32>) -> Option<Outcome> {
+fn outcome(
+    function: &str,
+    came: Came,
+    worker_pid: Option<u32>,
+    log: Vec<String>,
+) -> Option<Outcome> {
     Some(match came {
-        Came::Succeeded { payload } => Outcome::Succeeded { output: payload.to_vec(), worker_pid },
+        Came::Succeeded { payload } => {
+            Outcome::Succeeded { output: payload.to_vec(), worker_pid, log }
+        }
         Came::Failed { error } => {
             let payload = Some(error.payload.to_string().into_bytes());
             let failure = Failure {
-                error_type: error.error_type,
-                class: error.class,
-                message: text(&error.payload["errorMessage"]),
                 stack: stack(&error.payload),
+                log,
+                retry_after_ms: error.retry_after_ms,
+                permanent: error.permanent,
+                ..Failure::new(
+                    &error.error_type,
+                    error.class,
+                    &text(&error.payload["errorMessage"]),
+                )
             };
             Outcome::Failed { failure, payload, worker_pid }
         }
         Came::Throttled => Outcome::Throttled,
         Came::NotFound => {
-            let failure = Failure {
-                error_type: "Lambda.ResourceNotFoundException".to_owned(),
-                class: Class::Runtime,
-                message: format!("there is no function '{function}' any more"),
-                stack: Vec::new(),
-            };
+            let name = "Lambda.ResourceNotFoundException";
+            let message = format!("there is no function '{function}' any more");
+            let failure = Failure::new(name, Class::Runtime, &message);
             Outcome::Failed { failure, payload: None, worker_pid }
         }
         Came::Cancelled => return None,

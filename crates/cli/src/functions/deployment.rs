@@ -18,8 +18,8 @@ pub(crate) struct Deployment {
     pub(crate) functions: Vec<run::Function>,
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
     pub(crate) described: HashMap<String, Described>,
-    /// Whom state machines tell of failures, by how that is written.
-    pub(crate) targets: HashMap<String, kept::Target>,
+    /// What targets are, by how they are written: that is what is stored and shown.
+    pub(crate) targets: HashMap<String, String>,
 }
 
 /// What users are told of a function besides how it is invoked. Secrets are not in it.
@@ -49,14 +49,20 @@ impl Deployment {
             functions: config.functions.iter().map(function).collect(),
             settings: config.functions.iter().map(settings).collect(),
             described: config.functions.iter().map(described).collect(),
-            targets: config
-                .state_machines
-                .iter()
-                .filter_map(|machine| machine.on_failure.as_ref())
-                .map(|told| (told.to_string(), target(told)))
-                .collect(),
+            targets: targets(config).map(|told| (told.to_string(), resolved(told))).collect(),
         }
     }
+}
+
+/// All that anybody is told of.
+fn targets(config: &Config) -> impl Iterator<Item = &config::Target> {
+    let of_machines =
+        config.state_machines.iter().filter_map(|machine| machine.on_failure.as_ref());
+    let of_functions = config.functions.iter().flat_map(|function| {
+        let given = [&function.on_success, &function.on_failure, &function.dead_letter];
+        given.into_iter().flatten().map(|given| &given.value)
+    });
+    of_machines.chain(of_functions)
 }
 
 fn described(function: &config::Function) -> (String, Described) {
@@ -89,6 +95,7 @@ fn function(function: &config::Function) -> run::Function {
         config::Runtime::Command => run::Runtime::Command { argv: argv() },
         config::Runtime::Http => run::Runtime::Http {
             url: function.url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default(),
+            shown: function.url.as_ref().map(|url| url.written().to_owned()).unwrap_or_default(),
             headers: Vec::new(),
         },
     };
@@ -132,7 +139,7 @@ fn is_file(path: &Path) -> bool {
 
 fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings {
     let targets = |given: &Option<everstep_config::Given<config::Target>>| {
-        given.iter().map(|given| target(&given.value)).collect::<Vec<_>>()
+        given.iter().map(|given| kept::Target(given.value.to_string())).collect::<Vec<_>>()
     };
     let mut on_failure = targets(&function.on_failure);
     on_failure.extend(targets(&function.dead_letter));
@@ -146,6 +153,9 @@ fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings 
     kept::FunctionSettings {
         version: VERSION.to_owned(),
         concurrency: function.concurrency.value.unwrap_or(CONCURRENCY),
+        // As Lambda: what is reserved for a function is also all that it gets.
+        throttles: function.concurrency.value.is_some(),
+        failures_answer: function.idempotent == config::Idempotent::None,
         event_age_max_ms: function.max_event_age_ms.value,
         terms: kept::Terms {
             arn,
@@ -168,13 +178,13 @@ fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings 
     }
 }
 
-/// As `destinations` and the shards read it.
-fn target(target: &config::Target) -> kept::Target {
-    kept::Target(match target {
-        config::Target::Function(name) => format!("function:{name}"),
-        config::Target::StateMachine(name) => format!("stateMachine:{name}"),
-        config::Target::Queue(name) => format!("queue:{name}"),
+/// As `destinations` reads it, with what stands for its variables.
+fn resolved(target: &config::Target) -> String {
+    match target {
         config::Target::Http(url) => url.as_str().to_owned(),
         config::Target::File(path) => format!("file:{}", path.as_str()),
-    })
+        config::Target::Function(_)
+        | config::Target::StateMachine(_)
+        | config::Target::Queue(_) => target.to_string(),
+    }
 }

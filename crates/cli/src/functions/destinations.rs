@@ -3,9 +3,10 @@
 //!
 //! Each is delivered until it has arrived, so it may arrive twice; its id is the same each time.
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use everstep_api::Service;
@@ -31,14 +32,30 @@ struct Means {
     /// `arn:aws:states:us-east-1:123456789012`
     place: String,
     service: watch::Sender<Option<Weak<Service>>>,
+    /// What targets are, by how they are written.
+    known: Mutex<HashMap<String, String>>,
 }
 
 impl Destinations {
     /// Must be called within a Tokio runtime.
     pub(super) fn new(client: Arc<Client>, around: &Surroundings<'_>) -> Self {
         let place = format!("arn:aws:states:{}:{}", around.region, around.account);
-        let means = Arc::new(Means { client, place, service: watch::Sender::new(None) });
+        let (service, known) = (watch::Sender::new(None), Mutex::default());
+        let means = Arc::new(Means { client, place, service, known });
         Self { means, runtime: Handle::current() }
+    }
+
+    /// Adds what a configuration says, by how it says it: what is stored and shown has no secret in it. What an
+    /// earlier one said stays known: there may be records that were made by it.
+    pub(super) fn know(&self, targets: HashMap<String, String>) {
+        let mut known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(targets);
+    }
+
+    /// Whether somebody said what a target is.
+    pub(super) fn knows(&self, written: &str) -> bool {
+        let known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains_key(written)
     }
 
     pub(super) fn attach(&self, service: &Arc<Service>) {
@@ -57,7 +74,20 @@ impl Destinations {
         id: &str,
         record: &[u8],
     ) -> Result<(), String> {
-        self.means.send(target, id, record).await
+        self.means.send(target, id, record).await.map_err(|refused| refused.why)
+    }
+}
+
+/// Why a record has not arrived.
+struct Refused {
+    why: String,
+    /// It would be refused again, however often it came.
+    for_ever: bool,
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(why: T) -> Self {
+        Self { why: why.into(), for_ever: false }
     }
 }
 
@@ -65,8 +95,13 @@ impl everstep_invocations::Destinations for Destinations {
     fn deliver(&self, delivery: Delivery, done: Delivered) {
         let means = self.means.clone();
         self.runtime.spawn(async move {
-            let Delivery { id, target, record, .. } = delivery;
-            done(means.send(&target, &id.to_string(), &record).await);
+            let Delivery { id, target, record, bare, .. } = delivery;
+            let id = id.to_string();
+            let sent = match means.send(&target, &id, &record).await {
+                Err(Refused { for_ever: true, .. }) => means.send(&target, &id, &bare).await,
+                sent => sent,
+            };
+            done(sent.map_err(|refused| refused.why));
         });
     }
 
@@ -76,14 +111,33 @@ impl everstep_invocations::Destinations for Destinations {
 }
 
 impl Means {
-    async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), String> {
-        let target = target.0.as_str();
+    async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), Refused> {
+        let written = target.0.as_str();
+        let target = self.resolved(written)?;
         match target.split_once(':') {
             Some(("stateMachine", name)) => self.start(name, id, record).await,
-            Some(("file", path)) => append(path.to_owned(), record.to_vec()).await,
-            Some(("http" | "https", _)) => self.post(target, id, record).await,
-            Some(("queue", name)) => Err(format!("queues such as '{name}' are not served yet")),
-            _ => Err(format!("nobody here knows what '{target}' is")),
+            Some(("file", path)) => Ok(append(path.to_owned(), record.to_vec()).await?),
+            Some(("http" | "https", _)) => {
+                let sent = self.post(&target, id, record).await;
+                // What a URL is made of may be a secret.
+                Ok(sent.map_err(|why| why.replace(&target, written))?)
+            }
+            Some(("queue", name)) => {
+                Err(format!("queues such as '{name}' are not served yet").into())
+            }
+            _ => Err(format!("nobody here knows what '{written}' is").into()),
+        }
+    }
+
+    /// A target with what stands for its variables.
+    fn resolved(&self, written: &str) -> Result<String, String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(written) {
+            Some(found) => Ok(found.clone()),
+            None if written.contains("${env:") => {
+                Err(format!("nothing in the configuration says any more what '{written}' is"))
+            }
+            None => Ok(written.to_owned()),
         }
     }
 
@@ -93,7 +147,7 @@ impl Means {
     }
 
     /// The execution is named after the delivery: made twice, it starts one.
-    async fn start(&self, name: &str, id: &str, record: &[u8]) -> Result<(), String> {
+    async fn start(&self, name: &str, id: &str, record: &[u8]) -> Result<(), Refused> {
         let service = self.service().await.ok_or("the service of state machines stops")?;
         let body = json!({
             "stateMachineArn": format!("{}:stateMachine:{name}", self.place),
@@ -103,7 +157,10 @@ impl Means {
         match service.call(Operation::StartExecution, &body).await {
             Ok(_) => Ok(()),
             Err(error) if error.name() == "ExecutionAlreadyExists" => Ok(()),
-            Err(error) => Err(format!("{}: {}", error.name(), error.message())),
+            Err(error) => Err(Refused {
+                why: format!("{}: {}", error.name(), error.message()),
+                for_ever: error.name() == "InvalidExecutionInput",
+            }),
         }
     }
 

@@ -4,8 +4,7 @@
 //! it is told when that is accepted, once however often it is tried. All other targets are tried again until
 //! they have taken it, and see the same id each time.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use everstep_api::own::{Targets, Written};
@@ -29,8 +28,6 @@ pub(crate) struct Failures {
     calls: Arc<Calls>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
-    /// What `everstep.yaml` says, by how it says it: a tag shows no secret, and names no file by itself.
-    known: Mutex<HashMap<String, Target>>,
     room: Semaphore,
     runtime: Handle,
 }
@@ -67,18 +64,8 @@ impl Failures {
         invocations: Arc<Invocations>,
         destinations: Arc<Destinations>,
     ) -> Self {
-        let (known, room) = (Mutex::default(), Semaphore::new(AT_A_TIME));
-        Self { calls, invocations, destinations, known, room, runtime: Handle::current() }
-    }
-
-    /// Adds what a configuration says. What an earlier one said stays known: executions that were started by
-    /// it may still fail.
-    pub(super) fn know(&self, targets: HashMap<String, Target>) {
-        self.known().extend(targets);
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Target>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        let room = Semaphore::new(AT_A_TIME);
+        Self { calls, invocations, destinations, room, runtime: Handle::current() }
     }
 
     async fn tell(&self, failed: Failed) {
@@ -128,13 +115,11 @@ impl Failures {
     }
 
     fn resolve(&self, written: &str) -> Result<Target, String> {
-        if let Some(known) = self.known().get(written) {
-            return Ok(known.clone());
+        // A tag shows no secret, and names no file by itself: a configuration must have said what it is.
+        if self.destinations.knows(written) || Written.problem(written).is_none() {
+            return Ok(Target(written.to_owned()));
         }
-        match Written.problem(written) {
-            None => Ok(Target(written.to_owned())),
-            Some(_) => Err("no everstep.yaml says what that is any more".to_owned()),
-        }
+        Err("no everstep.yaml says what that is any more".to_owned())
     }
 
     async fn accept(&self, function: &str, failed: &Failed, record: &[u8]) -> Result<(), String> {
@@ -165,7 +150,7 @@ impl Failures {
 
 impl Targets for Failures {
     fn problem(&self, target: &str) -> Option<String> {
-        if self.known().contains_key(target) {
+        if self.destinations.knows(target) {
             return None;
         }
         let problem = Written.problem(target);

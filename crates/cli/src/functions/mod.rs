@@ -83,6 +83,7 @@ impl Functions {
         let targets = std::mem::take(&mut deployment.targets);
         calls.deploy(deployment);
         let destinations = Arc::new(Destinations::new(client.clone(), around));
+        destinations.know(targets);
         let invocations = Arc::new(Invocations::open(Parts {
             store,
             functions: calls.clone(),
@@ -92,7 +93,6 @@ impl Functions {
             settings: everstep_invocations::Settings::default(),
         })?);
         let failures = Failures::new(calls.clone(), invocations.clone(), destinations.clone());
-        failures.know(targets);
         let failures = Arc::new(failures);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
@@ -118,7 +118,7 @@ impl Functions {
 
     /// Whom state machines can tell, before they are told to.
     pub(crate) fn know(&self, deployment: &Deployment) {
-        self.failures.know(deployment.targets.clone());
+        self.destinations.know(deployment.targets.clone());
     }
 
     /// Replaces all functions at once; what runs goes on.

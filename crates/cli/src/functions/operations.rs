@@ -51,7 +51,7 @@ impl Operations {
                 answered(accepted.id, Vec::new(), false)
             }
             Manner::RequestResponse => {
-                let Finished { id, state, response } =
+                let Finished { id, state, response, log: _ } =
                     ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
                 let response = response.unwrap_or_else(|| b"null".to_vec());
                 answered(id, response, state != State::Succeeded)
@@ -110,7 +110,7 @@ async fn ask<T: Send + 'static>(send: impl FnOnce(Reply<T>)) -> Result<T, Refusa
 
 fn refusal(error: &Error) -> Refusal {
     let (status, name) = match error {
-        Error::Busy | Error::Throttled => (429, "TooManyRequestsException"),
+        Error::Busy | Error::Throttled | Error::Forbidden => (429, "TooManyRequestsException"),
         Error::NoSuchFunction(_) | Error::NotFound => (404, "ResourceNotFoundException"),
         Error::NotJson(_) => (400, "InvalidRequestContentException"),
         Error::ContextWithKey => (400, "InvalidParameterValueException"),

@@ -158,11 +158,14 @@ impl AttemptRecord {
             put("workerPid", pid.into());
         }
         put("outcome", self.outcome().into());
-        if let Some(Failure { error_type, class, message, stack }) = &self.failure {
+        if let Some(Failure { error_type, class, message, stack, log, .. }) = &self.failure {
             put("errorType", error_type.clone().into());
             put("errorMessage", message.clone().into());
             put("stackTrace", stack.clone().into());
             put("errorClass", class_name(*class).into());
+            if !log.is_empty() {
+                put("log", log.clone().into());
+            }
         }
         if let Some(delay) = self.next_delay_ms {
             put("nextDelayMs", delay.into());

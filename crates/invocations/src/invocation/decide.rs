@@ -47,6 +47,9 @@ pub(crate) enum Refusal {
 const THROTTLED_MS_MIN: u64 = 1000;
 const THROTTLED_MS_MAX: u64 = 5 * 60 * 1000;
 
+/// Whoever asks for more patience than this is not believed.
+const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
 /// `unit` is a number from 0 up to 1 that nobody else has: jitter is made of it.
 pub(crate) fn decide(
     invocation: &Invocation,
@@ -125,7 +128,11 @@ fn failed(
     } else {
         let Failure { error_type, class, .. } = failure;
         match invocation.terms.policy.verdict(error_type, *class, &invocation.retries, || unit) {
-            Verdict::Retry { rule, delay_ms } => Ok((Some(rule), delay_ms)),
+            Verdict::Retry { .. } if failure.permanent => Err(Reason::NonRetryable),
+            Verdict::Retry { rule, delay_ms } => {
+                let asked_ms = failure.retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MS_MAX);
+                Ok((Some(rule), delay_ms.max(asked_ms)))
+            }
             Verdict::Exhausted => Err(Reason::RetriesExhausted),
             Verdict::NonRetryable => Err(Reason::NonRetryable),
         }
@@ -191,7 +198,7 @@ mod tests {
     }
 
     /// Letters that say what happens to an invocation, one after the other: `s`tart, `o`k, `e`rror,
-    /// `n`ever to be retried, `t`hrottled, `i`nterrupted, `c`ancelled, `f`orbidden, `p`ostponed; a digit lets so many
+    /// `n`ever to be retried, `l`ater (in 9 s), `g`one for ever, `t`hrottled, `i`nterrupted, `c`ancelled, `f`orbidden, `p`ostponed; a digit lets so many
     /// seconds pass. What it says of itself at the end.
     fn check(mut invocation: Invocation, script: &str, expected: &str) {
         let (mut now_ms, mut drawn, mut refused) = (0, N, String::new());
@@ -203,18 +210,19 @@ mod tests {
             drawn += 1;
             let failure = |name: &str| Outcome::Failed {
                 failure: Failure {
-                    error_type: name.to_owned(),
-                    class: Class::User,
-                    message: String::new(),
-                    stack: Vec::new(),
+                    retry_after_ms: (name == "Later").then_some(9000),
+                    permanent: name == "Gone",
+                    ..Failure::new(name, Class::User, "")
                 },
                 payload: None,
                 worker_pid: None,
             };
             let outcome = match letter {
-                'o' => Outcome::Succeeded { output: Vec::new(), worker_pid: None },
+                'o' => Outcome::Succeeded { output: Vec::new(), worker_pid: None, log: Vec::new() },
                 'e' => failure("E"),
                 'n' => failure("Never"),
+                'l' => failure("Later"),
+                'g' => failure("Gone"),
                 _ => Outcome::Throttled,
             };
             let attempt = invocation.attempts.latest().map(|latest| latest.id);
@@ -250,6 +258,15 @@ mod tests {
         check(invocation(Some(2), 2000, None), "s3e", "Waiting(5000) 1");
         check(invocation(Some(2), 0, None), "sn", "NonRetryable 1");
         check(invocation(None, 0, None), &"se".repeat(60), "Waiting(0) 60");
+    }
+
+    #[test]
+    fn whoever_failed_may_ask_for_time_or_for_an_end() {
+        check(invocation(Some(2), 2000, None), "sl", "Waiting(9000) 1");
+        check(invocation(Some(2), 20_000, None), "sl", "Waiting(20000) 1");
+        check(invocation(Some(2), 2000, Some(8000)), "sl", "Expired 1");
+        check(invocation(Some(2), 2000, None), "sg", "NonRetryable 1");
+        check(invocation(Some(0), 2000, None), "sg", "RetriesExhausted 1");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use history::{Happened, What};
 pub(crate) use route::Route;
 pub use source::{Source, SourceKind};
 
-use crate::function::Terms;
+use crate::function::{Failure, Terms};
 use crate::id::InvocationId;
 
 /// All that is known of an invocation but its event and its answer, which have rows of their own.
@@ -253,7 +253,12 @@ impl Invocation {
                 self.end(State::Exhausted { reason: *reason }, *at_ms);
             }
             Event::InvocationExpired { at_ms } => self.end(State::Expired, *at_ms),
-            Event::InvocationCancelled { at_ms } => self.end(State::Cancelled, *at_ms),
+            Event::InvocationCancelled { at_ms } => {
+                if self.attempts.running().is_some() {
+                    self.attempts.end(Some(Failure::cancelled()), None, *at_ms);
+                }
+                self.end(State::Cancelled, *at_ms);
+            }
             Event::InvocationParked { at_ms } => self.end(State::Parked, *at_ms),
             Event::DestinationDelivered { index } => self.undelivered.retain(|due| due != index),
             Event::InvocationRedriven { into } => {

@@ -9,8 +9,8 @@ use super::Shard;
 use super::slot::Slot;
 use crate::after::After;
 use crate::error::{Error, Result};
-use crate::function::{FunctionSettings, Terms};
-use crate::invocation::{Event, Invocation, Reason};
+use crate::function::{Failure, FunctionSettings, Terms};
+use crate::invocation::{Event, Invocation, Reason, State};
 use crate::layout::{self, Order, Part};
 use crate::message::{Acceptance, Accepted, Finished, Manner, Reply};
 use crate::session::Session;
@@ -18,6 +18,8 @@ use crate::session::Session;
 enum Known {
     Before(Box<Slot>),
     New(Arc<FunctionSettings>),
+    /// What there is says nothing to those who ask now.
+    Anew(Box<Slot>, Arc<FunctionSettings>),
 }
 
 impl Shard {
@@ -33,12 +35,16 @@ impl Shard {
         if watcher.is_some() && self.watching >= self.world.settings.queue_max {
             return refuse(reply, watcher, Error::Busy);
         }
-        let found = self.take(id, now_ms).and_then(|known| match known {
-            Some(slot) => Ok(Known::Before(slot)),
-            None => match self.world.functions.function(&acceptance.function) {
-                Some(function) => Ok(Known::New(function)),
-                None => Err(Error::NoSuchFunction(acceptance.function.clone())),
-            },
+        let function = self.world.functions.function(&acceptance.function);
+        let found = self.take(id, now_ms).and_then(|known| match (known, function) {
+            (Some(slot), Some(function))
+                if acceptance.manner == Manner::Synchronous && is_no_answer(&slot, &function) =>
+            {
+                Ok(Known::Anew(slot, function))
+            }
+            (Some(slot), _) => Ok(Known::Before(slot)),
+            (None, Some(function)) => Ok(Known::New(function)),
+            (None, None) => Err(Error::NoSuchFunction(acceptance.function.clone())),
         });
         match found {
             Err(error) => refuse(reply, watcher, error),
@@ -52,20 +58,39 @@ impl Shard {
             }
             Ok(Known::New(function)) => {
                 let after = vec![After::reply(reply, Ok(Accepted { id, known: false }))];
-                self.begin(acceptance, &function, watcher, after, now_ms);
+                let batch = Batch::new(self.shard);
+                self.begin((acceptance, &function), batch, watcher, after, now_ms);
+            }
+            Ok(Known::Anew(slot, function)) => {
+                let after = vec![After::reply(reply, Ok(Accepted { id, known: false }))];
+                let batch = self.forgotten(&slot.invocation);
+                self.begin((acceptance, &function), batch, watcher, after, now_ms);
             }
         }
     }
 
+    /// What is left of a call that is to be made anew, but for the rows that the new one overwrites.
+    fn forgotten(&self, old: &Invocation) -> Batch {
+        let mut batch = Batch::new(self.shard);
+        let ended_ms = old.ended_ms.unwrap_or(old.accepted_ms);
+        for key in [
+            layout::at(Order::Accepted, old.accepted_ms, old.id),
+            layout::at(Order::Closed, ended_ms, old.id),
+        ] {
+            batch.remove(Space::InvocationOrders, key);
+        }
+        batch.remove(Space::Invocations, layout::part(old.id, Part::Response));
+        batch
+    }
+
     fn begin(
         &mut self,
-        acceptance: Acceptance,
-        function: &FunctionSettings,
+        (acceptance, function): (Acceptance, &FunctionSettings),
+        mut batch: Batch,
         watcher: Option<Reply<Finished>>,
         after: Vec<After>,
         now_ms: i64,
     ) {
-        let mut batch = Batch::new(self.shard);
         let end = self.end_at_once(&acceptance, now_ms);
         let mut slot = new_slot(acceptance, function, now_ms, &mut batch);
         self.watching += usize::from(watcher.is_some());
@@ -107,6 +132,15 @@ impl Shard {
         }
         self.put_back(slot);
     }
+}
+
+/// Whether a call with a key has ended in a way that later ones with that key are not given: the engine died,
+/// or it failed and only a success counts.
+fn is_no_answer(slot: &Slot, function: &FunctionSettings) -> bool {
+    let Invocation { state, attempts, terms, .. } = &slot.invocation;
+    let interrupted = attempts.last_failure().is_some_and(Failure::is_interruption);
+    let failed = matches!(state, State::Exhausted { .. });
+    failed && !terms.dead_letters && (interrupted || !function.failures_answer)
 }
 
 fn refuse(reply: Reply<Accepted>, watcher: Option<Reply<Finished>>, error: Error) {

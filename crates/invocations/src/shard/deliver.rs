@@ -3,8 +3,6 @@
 //! What is delivered is made from the invocation's own rows each time. A delivery to a function becomes an
 //! invocation with an id made from this one: so however often it is made, it is accepted once.
 
-use std::sync::Arc;
-
 use everstep_store::{Batch, Scan, Space};
 
 use super::Shard;
@@ -51,9 +49,11 @@ impl Shard {
         let done = self.receipt(invocation.id, index);
         match invocation.routes().get(index as usize) {
             Some(Route::Destination(target)) => {
-                let bytes_max = self.record_bytes_max(target);
-                let record = report::record(invocation, &payload, response.as_deref(), bytes_max);
-                self.send_record(invocation, index, target, record, done);
+                let bare = report::bare_record(invocation, response.is_some());
+                let whole = report::record(invocation, &payload, response.as_deref());
+                let fits = whole.len() <= self.record_bytes_max(target);
+                let records = (if fits { whole } else { bare.clone() }, bare);
+                self.send_record(invocation, index, target, records, done);
             }
             Some(Route::Next(edge)) => {
                 self.send_next(invocation, index, edge, response.as_deref(), done);
@@ -81,7 +81,7 @@ impl Shard {
         invocation: &Invocation,
         index: u32,
         target: &Target,
-        record: Vec<u8>,
+        (record, bare): (Vec<u8>, Vec<u8>),
         done: Delivered,
     ) {
         let id = InvocationId::of_delivery(invocation.id, index);
@@ -89,9 +89,14 @@ impl Shard {
             let depth = invocation.source.depth + 1;
             self.send_event(invocation, id, function, (record, depth, None), done);
         } else {
-            let record = Arc::from(record);
-            let (target, function) = (target.clone(), invocation.function.clone());
-            let delivery = Delivery { id, target, invocation: invocation.id, function, record };
+            let delivery = Delivery {
+                id,
+                target: target.clone(),
+                invocation: invocation.id,
+                function: invocation.function.clone(),
+                record: record.into(),
+                bare: bare.into(),
+            };
             self.world.destinations.deliver(delivery, done);
         }
     }

@@ -80,15 +80,11 @@ impl Shard {
 /// What a store can take: an answer that is too large is a failure.
 fn bounded(outcome: Outcome, bytes_max: usize) -> Outcome {
     match outcome {
-        Outcome::Succeeded { output, worker_pid } if output.len() > bytes_max => {
+        Outcome::Succeeded { output, worker_pid, .. } if output.len() > bytes_max => {
             let message =
                 format!("the response has {} bytes, and may have {bytes_max}", output.len());
-            let failure = Failure {
-                error_type: "Function.ResponseSizeTooLarge".to_owned(),
-                class: Class::DataLimitExceeded,
-                message,
-                stack: Vec::new(),
-            };
+            let name = "Function.ResponseSizeTooLarge";
+            let failure = Failure::new(name, Class::DataLimitExceeded, &message);
             Outcome::Failed { failure, payload: None, worker_pid }
         }
         Outcome::Failed { failure, payload, worker_pid } => {

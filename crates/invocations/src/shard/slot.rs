@@ -24,6 +24,7 @@ pub(super) struct Slot {
 
 /// What an invocation was before it was changed.
 pub(super) struct Before {
+    pub(super) running: bool,
     pub(super) over: bool,
     pub(super) dead: bool,
     pub(super) undelivered: Vec<u32>,
@@ -37,8 +38,12 @@ impl Slot {
 
     pub(super) fn change(&mut self, events: &[Event]) -> Before {
         let Invocation { state, dead, undelivered, .. } = &self.invocation;
-        let before =
-            Before { over: state.is_over(), dead: *dead, undelivered: undelivered.clone() };
+        let before = Before {
+            running: *state == State::Running,
+            over: state.is_over(),
+            dead: *dead,
+            undelivered: undelivered.clone(),
+        };
         for event in events {
             self.invocation.apply(event);
         }
@@ -71,6 +76,8 @@ impl Slot {
 
     pub(super) fn finished(&self, response: Option<Arc<[u8]>>) -> Finished {
         let Invocation { id, state, .. } = self.invocation;
-        Finished { id, state, response: response.map(|response| response.to_vec()) }
+        let failure = self.invocation.attempts.latest().and_then(|latest| latest.failure.as_ref());
+        let log = failure.map(|failure| failure.log.clone()).unwrap_or_default();
+        Finished { id, state, response: response.map(|response| response.to_vec()), log }
     }
 }

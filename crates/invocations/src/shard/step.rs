@@ -35,6 +35,10 @@ impl Shard {
         now_ms: i64,
     ) {
         self.rows(slot, before, &mut batch, now_ms);
+        let over = !before.over && slot.invocation.state.is_over();
+        if (over || before.running && !slot.is_running()) && self.world.observer.wants_changes() {
+            after.push(After::Observe(Box::new(slot.invocation.clone())));
+        }
         self.watching -= conclude(slot, before, &mut after);
         slot.ticket = self.commit(batch, after);
     }

@@ -90,6 +90,27 @@ fn a_call_without_a_key_does_not_wait_for_a_slot() {
 }
 
 #[test]
+fn a_call_without_a_key_may_wait_for_its_turn() {
+    let running = Running::new();
+    let one =
+        crate::FunctionSettings { concurrency: 1, throttles: false, ..settings("f", fixed(3, 0)) };
+    running.house.script.set("f", one.clone(), fails(0));
+    let (sender, receiver) = mpsc::channel();
+    for _ in 0..50 {
+        let sender = sender.clone();
+        let reply = Box::new(move |answer| drop(sender.send(answer)));
+        running.invocations.invoke(request("f", "{}", None), None, reply);
+    }
+    for _ in 0..50 {
+        let finished = running.answer(&receiver).expect("it has its turn");
+        assert_eq!(finished.state, crate::State::Succeeded);
+    }
+    assert_eq!(running.house.script.running_most.load(std::sync::atomic::Ordering::Relaxed), 1);
+    running.house.script.set("f", crate::FunctionSettings { concurrency: 0, ..one }, fails(0));
+    assert_eq!(running.invoke(request("f", "{}", None)), Err(Error::Forbidden));
+}
+
+#[test]
 fn a_call_with_a_key_has_no_client_context() {
     let running = Running::new();
     running.house.script.set("f", settings("f", fixed(3, 0)), fails(0));

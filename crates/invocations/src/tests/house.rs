@@ -381,6 +381,8 @@ pub(super) fn settings(name: &str, policy: Policy) -> FunctionSettings {
     FunctionSettings {
         version: "1".to_owned(),
         concurrency: 10,
+        throttles: true,
+        failures_answer: true,
         event_age_max_ms: None,
         terms: Terms { arn, policy, ..Terms::default() },
     }
@@ -391,15 +393,14 @@ pub(super) fn fixed(retries_max: u32, seconds: u64) -> Policy {
 }
 
 pub(super) fn success(output: &str) -> Option<Outcome> {
-    Some(Outcome::Succeeded { output: output.as_bytes().to_vec(), worker_pid: Some(7) })
+    let (output, log) = (output.as_bytes().to_vec(), Vec::new());
+    Some(Outcome::Succeeded { output, worker_pid: Some(7), log })
 }
 
 pub(super) fn error(name: &str) -> Option<Outcome> {
     let failure = Failure {
-        error_type: name.to_owned(),
-        class: Class::User,
-        message: format!("{name} happened"),
         stack: vec!["line 1".to_owned()],
+        ..Failure::new(name, Class::User, &format!("{name} happened"))
     };
     let payload = format!("{{\"errorMessage\":\"{name} happened\",\"errorType\":\"{name}\"}}");
     Some(Outcome::Failed { failure, payload: Some(payload.into_bytes()), worker_pid: Some(7) })

@@ -56,6 +56,44 @@ fn what_somebody_waits_for_is_never_retried_and_leaves_no_letter() {
 }
 
 #[test]
+fn a_failure_may_be_no_answer() {
+    let mut house = House::new();
+    let only_success =
+        crate::FunctionSettings { failures_answer: false, ..settings("f", fixed(0, 0)) };
+    house.script.set("f", only_success.clone(), Arc::new(|_| error("E")));
+    let state = |answer: mpsc::Receiver<crate::Result<Finished>>| {
+        answer.try_recv().expect("an answer").expect("finished").state.name()
+    };
+    for _ in 0..2 {
+        let answer = invoke(&mut house);
+        house.settle();
+        assert_eq!(state(answer), "Exhausted");
+    }
+    house.script.set("f", only_success, fails(0));
+    for _ in 0..2 {
+        let answer = invoke(&mut house);
+        house.settle();
+        assert_eq!(state(answer), "Succeeded");
+    }
+    assert_eq!(house.starts("f").len(), 3);
+    assert_eq!(house.all(&crate::Filter::default()).len(), 1, "nothing is left of those before it");
+}
+
+#[test]
+fn a_call_that_died_with_the_engine_is_no_answer() {
+    let mut house = House::new();
+    house.script.set("f", settings("f", fixed(0, 0)), holds());
+    let _lost = invoke(&mut house);
+    house.open();
+    house.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    house.settle();
+    let answer = invoke(&mut house);
+    house.settle();
+    assert_eq!(answer.try_recv().expect("an answer").expect("finished").state.name(), "Succeeded");
+    assert_eq!(house.starts("f").len(), 2);
+}
+
+#[test]
 fn a_key_is_remembered_as_long_as_its_invocation_is_kept() {
     let mut house = House::new();
     house.script.set("f", settings("f", fixed(0, 0)), fails(0));

@@ -67,10 +67,8 @@ fn sample() -> Invocation {
     };
     let at_ms = 1_700_000_000_500;
     let failure = Failure {
-        error_type: "E".to_owned(),
-        class: Class::Timeout,
-        message: "é".to_owned(),
         stack: vec!["a".to_owned(), "b".to_owned()],
+        ..Failure::new("E", Class::Timeout, "é")
     };
     let events = [
         Event::AttemptStarted { attempt: AttemptId::drawn([7, 8]), at_ms },

@@ -131,7 +131,7 @@ impl Means {
         let payload = parameters.value().to_string().into();
         let call =
             Call { request_id: request_id.to_owned(), payload, attempt: 1, ..Call::default() };
-        let service = Service { url, headers: &[], timeout_ms: POST_MS_MAX };
+        let service = Service { url, shown: url, headers: &[], timeout_ms: POST_MS_MAX };
         let answer = http::post(&self.client, &service, call).await;
         let answer = answer.map_err(|error| answer::failure(&error, url));
         Some(answer.and_then(|body| {

@@ -36,7 +36,9 @@ pub(crate) async fn run(pool: Arc<Pool>, id: u64) {
         Ok(worker) => worker,
         Err(error) => {
             let why = because("start a process", &error);
-            pool.failed_to_start(begun, |request_id| Error::not_startable(request_id, &why));
+            pool.failed_to_start(begun, |request_id| {
+                (Error::not_startable(request_id, &why), Vec::new())
+            });
             return pool.left(id, true);
         }
     };
@@ -349,12 +351,10 @@ impl Worker {
         };
         let outcome = match result {
             Ok(payload) => Outcome::Succeeded { payload },
-            Err(error) => {
-                let error = error.with_tail(self.process.output.tail());
-                Outcome::Failed { error: Box::new(error) }
-            }
+            Err(error) => Outcome::Failed { error: Box::new(error) },
         };
-        job.end(Ended { outcome, worker_pid: Some(self.process.pid), receipt });
+        let log = self.process.output.tail();
+        job.end(Ended { outcome, worker_pid: Some(self.process.pid), log, receipt });
     }
 
     fn receipt(&mut self, reply: oneshot::Sender<Answer>) -> Receipt {
@@ -423,7 +423,8 @@ impl Worker {
                 let (start, memory) = (self.begun, pool.function.memory_mib);
                 let waited_ms = start.elapsed().as_millis() as u64;
                 pool.failed_to_start(start, |request_id| {
-                    start_error(why, ending, request_id, waited_ms, memory, &tail).with_tail(tail)
+                    let error = start_error(why, ending, request_id, waited_ms, memory, &tail);
+                    (error, tail)
                 });
                 pool.left(self.id, true);
             }
@@ -437,11 +438,11 @@ impl Worker {
                 let error = exit_error(why, ending, &job, &pool.function);
                 pool.left(self.id, false);
                 let outcome = match error {
-                    Some(error) => Outcome::Failed { error: Box::new(error.with_tail(tail)) },
+                    Some(error) => Outcome::Failed { error: Box::new(error) },
                     None => Outcome::Cancelled,
                 };
                 let (worker_pid, receipt) = (Some(self.process.pid), Receipt::default());
-                job.end(Ended { outcome, worker_pid, receipt });
+                job.end(Ended { outcome, worker_pid, log: tail, receipt });
             }
             (State::Settling { expected, .. }, _) => pool.left(self.id, expected),
         }

@@ -133,8 +133,8 @@ async fn a_gibibyte_of_output_costs_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn output_need_not_be_text() {
     let house = House::python(|_| {});
-    let error = house.error(doing("bytes", 0)).await;
-    assert_eq!(error.log_tail[0], "caf\u{fffd} \u{fffd}");
+    let (_, log) = house.error_and_log(doing("bytes", 0)).await;
+    assert_eq!(log[0], "caf\u{fffd} \u{fffd}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

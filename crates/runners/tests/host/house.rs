@@ -100,6 +100,15 @@ impl House {
         }
     }
 
+    /// An error, and the last lines that the process wrote.
+    pub(crate) async fn error_and_log(&self, event: Value) -> (Error, Vec<String>) {
+        let ended = self.host.invoke("f", call("r-1", &event)).await;
+        match ended.outcome {
+            Outcome::Failed { error } => (*error, ended.log),
+            other => panic!("{event}: {:.500}", format!("{other:?}")),
+        }
+    }
+
     pub(crate) async fn error(&self, event: Value) -> Error {
         match self.outcome("f", &event).await {
             Outcome::Failed { error } => *error,

@@ -60,7 +60,8 @@ async fn read(stream: &mut tokio::net::TcpStream) -> String {
 
 fn house(url: &str) -> House {
     let headers = vec![("Authorization".to_owned(), "Bearer secret".to_owned())];
-    let runtime = Runtime::Http { url: url.to_owned(), headers };
+    let runtime =
+        Runtime::Http { url: url.to_owned(), shown: "https://${env:URL}".to_owned(), headers };
     let mut function = Function::new("f", runtime, "/");
     function.timeout_ms = 10_000;
     House::new(vec![function])
@@ -117,7 +118,8 @@ async fn services_that_are_not_there_or_talk_nonsense() {
 async fn services_that_do_not_answer_time_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let mut function = Function::new("f", Runtime::Http { url, headers: Vec::new() }, "/");
+    let mut function =
+        Function::new("f", Runtime::Http { shown: url.clone(), url, headers: Vec::new() }, "/");
     function.timeout_ms = 100;
     let error = House::new(vec![function]).error(json!(1)).await;
     assert_eq!((&*error.error_type, error.class), ("Sandbox.Timedout", Class::Timeout));

@@ -56,8 +56,8 @@ async fn handlers_throw() {
     let error = house.error(doing("callback error", 0)).await;
     let payload = json!({ "errorType": "string", "errorMessage": "error", "trace": [] });
     assert_eq!(error.payload, payload);
-    let error = house.error(doing("log", 0)).await;
-    assert!(error.log_tail[0].ends_with("\tr-1\tINFO\thello { a: 1 }"), "{:?}", error.log_tail);
+    let (_, log) = house.error_and_log(doing("log", 0)).await;
+    assert!(log[0].ends_with("\tr-1\tINFO\thello { a: 1 }"), "{:?}", log);
 }
 
 #[tokio::test(flavor = "multi_thread")]

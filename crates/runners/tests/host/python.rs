@@ -25,7 +25,7 @@ async fn handlers_return() {
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_raise() {
     let house = House::python(|_| {});
-    let error = house.error(doing("raise", 0)).await;
+    let (error, log) = house.error_and_log(doing("raise", 0)).await;
     let path = crate::house::code("python").join("app.py").display().to_string();
     let trace = error.payload["stackTrace"].as_array().unwrap();
     assert_eq!(trace.len(), 2, "{trace:?}");
@@ -44,7 +44,7 @@ async fn handlers_raise() {
             "stackTrace": trace,
         }),
     );
-    assert!(error.log_tail[0].starts_with("[ERROR] OutOfStockError: no widgets left\rTraceback"));
+    assert!(log[0].starts_with("[ERROR] OutOfStockError: no widgets left\rTraceback"));
     let error = house.error(doing("unserialisable", 0)).await;
     check(
         &error,

@@ -17,7 +17,7 @@ fn one_at_a_time() -> House {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_waits_for_its_receipt() {
     let house = one_at_a_time();
-    let Ended { outcome, worker_pid, receipt } = ended(&house, "r-1", doing("pid", 0)).await;
+    let Ended { outcome, worker_pid, receipt, .. } = ended(&house, "r-1", doing("pid", 0)).await;
     let Outcome::Succeeded { payload } = outcome else { panic!("{outcome:?}") };
     let payload: serde_json::Value = serde_json::from_slice(&payload).unwrap();
     assert_eq!(payload[0].as_u64(), worker_pid.map(u64::from));

@@ -173,8 +173,8 @@ async fn a_process_that_never_asks_is_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_process_started_ends_with_it() {
     let house = House::python(|_| {});
-    let error = house.error(doing("child and exit", 0)).await;
-    let child: u64 = error.log_tail[0].parse().unwrap();
+    let (_, log) = house.error_and_log(doing("child and exit", 0)).await;
+    let child: u64 = log[0].parse().unwrap();
     assert!(!is_alive(child), "{child}");
     // One that has left the group is found by its session.
     let child = house.result(doing("child", 0)).await.as_u64().unwrap();
@@ -219,8 +219,8 @@ async fn shutting_down_ends_calls_that_take_too_long() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_are_tagged_with_the_call() {
     let house = House::python(|_| {});
-    let error = house.error(doing("print", vec!["one", "two"])).await;
-    assert_eq!(error.log_tail[..2], ["one", "two"]);
+    let (_, log) = house.error_and_log(doing("print", vec!["one", "two"])).await;
+    assert_eq!(log[..2], ["one", "two"]);
     let told = |event: &Event| match event {
         Event::Line { text, tag, function, .. } if &**text == "two" => {
             let tag = tag.as_ref().unwrap();
@@ -230,6 +230,6 @@ async fn lines_are_tagged_with_the_call() {
     };
     until("the line is told", || house.events.all().iter().any(told)).await;
     // The next call's tail has none of it.
-    let error = house.error(doing("raise", 0)).await;
-    assert_eq!(error.log_tail.len(), 1, "{:?}", error.log_tail);
+    let (_, log) = house.error_and_log(doing("raise", 0)).await;
+    assert_eq!(log.len(), 1, "{:?}", log);
 }
