@@ -218,6 +218,20 @@ fn pin_with(server: &Server, name: &str, arguments: &[&str], id: &str) {
 }
 
 #[test]
+fn what_does_not_fit_is_told_at_the_start() {
+    let told = |more: &[(&str, &str)]| {
+        let directory = tempfile::tempdir().unwrap();
+        let saga = ("EVERSTEP_FUNCTIONS", "testdata/cli/config/saga");
+        let server = Server::start(directory.path(), "127.0.0.1:0", &[&[saga], more].concat());
+        let rules = server.said.iter().filter_map(|line| line.strip_prefix("warning["));
+        rules.map(|line| line.split(']').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (unknown, missing) = ("unknown-function", "missing-compensation");
+    assert_eq!(told(&[]), [unknown, missing, unknown, missing]);
+    assert_eq!(told(&[("LAMBDA_ENDPOINT", "http://127.0.0.1:9")]), [missing, missing]);
+}
+
+#[test]
 fn a_server_without_functions() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), "127.0.0.1:0", &[]);

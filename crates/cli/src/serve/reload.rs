@@ -53,7 +53,7 @@ async fn load(
     service: &Arc<Service>,
 ) -> anyhow::Result<Option<Project>> {
     let Some(path) = &settings.functions else { return Ok(None) };
-    let Some(project) = Project::read(path)? else { return Ok(None) };
+    let Some(project) = Project::read(path, settings.others())? else { return Ok(None) };
     project.refuse_unsupported(settings.dialect)?;
     project.deploy_machines(service, &settings.account).await?;
     functions.deploy(project.deployment(&settings.region, &settings.account));
