@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use everstep_asl::{Diagnostic, Options, Place, Source};
+use everstep_asl::{DIAGNOSTICS_MAX, Diagnostic, Options, Place, Source};
 use everstep_config::model::{DefinitionOrigin, StateMachine};
 use everstep_config::{Config, Parsed};
 
@@ -106,6 +106,9 @@ impl Check {
     }
 }
 
+/// Warnings that are told by those who want to get on.
+const TOLD_MAX: usize = 10;
+
 /// As a server would be told.
 fn others() -> Others {
     match std::env::var_os("LAMBDA_ENDPOINT").filter(|url| !url.is_empty()) {
@@ -122,8 +125,11 @@ pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Conf
     let errors: usize = checked.iter().map(Checked::errors).sum();
     let warnings: usize = checked.iter().map(Checked::warnings).sum();
     if errors == 0 {
+        let mut room = TOLD_MAX;
         for file in &mut checked {
             file.diagnostics.retain(|found| matches!(found, Found::Between(_)));
+            file.diagnostics.truncate(room);
+            room -= file.diagnostics.len();
         }
     }
     for file in &checked {
@@ -135,7 +141,7 @@ pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Conf
     let told: usize = checked.iter().map(Checked::warnings).sum();
     let warnings = warnings - told;
     if warnings > 0 {
-        let warnings = count(warnings, "warning");
+        let warnings = count(warnings, if told > 0 { "more warning" } else { "warning" });
         Stream::Story.write(&format!("{warnings}: `everstep check` shows them\n"))?;
     }
     Ok(config)
@@ -211,12 +217,15 @@ impl Definitions {
         let mut diagnostics: Vec<Found> = between.collect();
         diagnostics.extend(parsed.diagnostics.into_iter().map(Found::Definition));
         diagnostics.sort_by_key(|found| found.problem().span.start);
+        // Where both hold there are no errors, of which none may be left out.
+        let omitted = parsed.omitted + diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+        diagnostics.truncate(DIAGNOSTICS_MAX);
         if matches!(origin, DefinitionOrigin::Fields { .. }) {
             let moved = |found| moved(&source, machine, found);
             self.inside.extend(diagnostics.into_iter().filter_map(moved));
             return;
         }
-        let checked = Checked { source, diagnostics, omitted: parsed.omitted };
+        let checked = Checked { source, diagnostics, omitted };
         self.files.insert(checked.source.name().to_owned(), checked);
     }
 }
