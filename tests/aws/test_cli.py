@@ -116,16 +116,30 @@ def test_the_example_of_the_documentation(server):
     assert done.stdout.endswith(printed + "\n"), done.stderr
 
 
+def aws_lambda(server, operation, *arguments):
+    command = [PROGRAM, "lambda", operation, "--endpoint-url", server.url, "--output", "json", *arguments]
+    variables = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": REGION}
+    variables |= {"AWS_CONFIG_FILE": os.devnull, "AWS_MAX_ATTEMPTS": "1", "AWS_PAGER": ""}
+    return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+
+
+def test_lambda_looks(functions):
+    listed = json.loads(aws_lambda(functions, "list-functions").stdout)
+    assert "greet" in [found["FunctionName"] for found in listed["Functions"]]
+    found = json.loads(aws_lambda(functions, "get-function", "--function-name", "greet").stdout)
+    assert found["Configuration"]["Handler"] == "app.greet"
+    refused = aws_lambda(functions, "delete-function", "--function-name", "greet")
+    assert refused.returncode != 0 and "DeleteFunction is not supported" in refused.stderr
+
+
 def test_lambda_invoke(functions, tmp_path):
     """The function's answer goes to a file, the rest to standard output."""
 
     def invoke(name, payload):
         out = tmp_path / "out.json"
-        command = [PROGRAM, "lambda", "invoke", "--endpoint-url", functions.url, "--output", "json"]
-        command += ["--function-name", name, "--payload", f"file://{payload}", str(out)]
-        variables = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": REGION}
-        variables |= {"AWS_CONFIG_FILE": os.devnull, "AWS_MAX_ATTEMPTS": "1", "AWS_PAGER": ""}
-        done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+        done = aws_lambda(
+            functions, "invoke", "--function-name", name, "--payload", f"file://{payload}", str(out)
+        )
         return done, out
 
     # Version 1 sends the file as it is, version 2 takes it for base64 unless it is binary: `fileb`.

@@ -1,5 +1,6 @@
 //! The `everstep` command: reads the command line and hands over to the command.
 
+mod agreement;
 mod commands;
 mod configuration;
 mod definition;

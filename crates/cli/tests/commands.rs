@@ -209,6 +209,7 @@ fn check_as_text() {
     check("check-inline", &format!("check {CONFIGURATIONS}/inline"));
     check("check-warned", &format!("check {CONFIGURATIONS}/warned"));
     check("check-strict", &format!("check --strict --quiet {CONFIGURATIONS}/warned"));
+    check("check-saga", &format!("check {CONFIGURATIONS}/saga"));
     check("check-missing", "check nowhere");
     check("check-folder-without", &format!("check {DEFINITIONS}"));
     check("check-here-without", "check");

@@ -124,6 +124,30 @@ fn a_wait_that_is_left() {
     assert_eq!(invocation(&server, id)["state"], "Waiting");
 }
 
+/// The invocation is on the disk, and whoever waits for it goes on waiting.
+#[test]
+fn a_wait_outlives_the_server() {
+    let (directory, mut server) = server();
+    let listen = server.url.trim_start_matches("http://").to_owned();
+    let wait = ["invoke", "later", "--async", "--wait", "--payload", "17"];
+    let mut command = server.command(&wait);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    let mut until = |wanted: &str| {
+        while !told.contains(wanted) {
+            assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
+        }
+    };
+    until("attempt 1 failed: Command.Failed: not yet; attempt 2 begins 6 s later");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    until("the server does not answer; waiting for it");
+    let _again = Server::start(directory.path(), &listen, &[FUNCTIONS]);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"17\n"[..]));
+}
+
 #[test]
 fn a_key_runs_once() {
     let (_directory, server) = server();
@@ -215,6 +239,20 @@ fn an_invocation_that_waits() {
 fn pin_with(server: &Server, name: &str, arguments: &[&str], id: &str) {
     let output = server.run(&[arguments, &[id]].concat());
     server.pin(name, &[arguments, &["ID"]].concat(), &output);
+}
+
+#[test]
+fn what_does_not_fit_is_told_at_the_start() {
+    let told = |more: &[(&str, &str)]| {
+        let directory = tempfile::tempdir().unwrap();
+        let saga = ("EVERSTEP_FUNCTIONS", "testdata/cli/config/saga");
+        let server = Server::start(directory.path(), "127.0.0.1:0", &[&[saga], more].concat());
+        let rules = server.said.iter().filter_map(|line| line.strip_prefix("warning["));
+        rules.map(|line| line.split(']').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (unknown, missing) = ("unknown-function", "missing-compensation");
+    assert_eq!(told(&[]), [unknown, missing, unknown, missing]);
+    assert_eq!(told(&[("LAMBDA_ENDPOINT", "http://127.0.0.1:9")]), [missing, missing]);
 }
 
 #[test]

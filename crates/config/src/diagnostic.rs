@@ -65,6 +65,8 @@ rules! {
     UnreachableRule, "unreachable-rule", Warning;
     BeyondService, "beyond-service", Warning;
     IgnoredSetting, "ignored-setting", Warning;
+    UnknownFunction, "unknown-function", Warning;
+    MissingCompensation, "missing-compensation", Warning;
 }
 
 impl fmt::Display for Rule {

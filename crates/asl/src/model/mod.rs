@@ -23,7 +23,7 @@ pub use flow::{Assign, DataFlow, JsonPathFlow, JsonataFlow, OptionalPath, Payloa
 pub use map::{
     ExecutionType, ItemBatcher, ItemReader, Items, Map, Mode, ReaderConfig, ResultWriter,
 };
-pub use resource::{Pattern, Resource};
+pub use resource::{Pattern, Resource, function_name};
 pub use retry::{Catcher, Jitter, Retrier};
 
 use crate::place::Place;

@@ -93,6 +93,14 @@ impl Resource {
     }
 }
 
+/// The bare name of a Lambda function: of an ARN, a part of one, or a name; without a version or alias.
+#[must_use]
+pub fn function_name(text: &str) -> Option<&str> {
+    let name = text.split_once("function:").map_or(text, |(_, rest)| rest);
+    let name = name.split(':').next().unwrap_or(name);
+    (!name.is_empty()).then_some(name)
+}
+
 impl Pattern {
     fn split(text: &str) -> (&str, Self) {
         for (suffix, pattern) in [
@@ -122,6 +130,18 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_have_many_names() {
+        let check = |text: &str, expected| assert_eq!(function_name(text), expected, "{text}");
+        check("f", Some("f"));
+        check("f:live", Some("f"));
+        check("arn:aws:lambda:us-east-1:123456789012:function:f", Some("f"));
+        check("arn:aws:lambda:us-east-1:123456789012:function:f:$LATEST", Some("f"));
+        check("123456789012:function:f", Some("f"));
+        check("arn:aws:lambda:us-east-1:123456789012:function:", None);
+        check("", None);
+    }
 
     #[test]
     fn forms_are_told_apart() {

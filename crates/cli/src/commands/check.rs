@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use everstep_asl::{Diagnostic, Options, Place, Source};
+use everstep_asl::{DIAGNOSTICS_MAX, Diagnostic, Options, Place, Source};
 use everstep_config::model::{DefinitionOrigin, StateMachine};
 use everstep_config::{Config, Parsed};
 
+use crate::agreement::{self, Disagreement, Others};
 use crate::configuration;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
@@ -55,11 +56,12 @@ Exit codes:
 
 docs/configuration.md describes the file; `everstep explain FUNCTION` tells what a policy does.";
 
-/// A problem of a configuration, or of a definition.
+/// A problem of a configuration, of a definition, or between the two.
 #[derive(Debug)]
 enum Found {
     Configuration(everstep_config::Diagnostic),
     Definition(Diagnostic),
+    Between(Disagreement),
 }
 
 impl AsProblem for Found {
@@ -67,6 +69,7 @@ impl AsProblem for Found {
         match self {
             Self::Configuration(found) => found.problem(),
             Self::Definition(found) => found.problem(),
+            Self::Between(found) => found.problem(),
         }
     }
 }
@@ -76,7 +79,7 @@ impl Check {
         let entry = configuration::locate(&self.path)?;
         let parsed = configuration::read(&entry)?;
         let good = parsed.config().map(summary);
-        let checked = check(parsed);
+        let checked = check(parsed, others());
         match self.format {
             Format::Text => self.write_text(&checked, good)?,
             Format::Json => Stream::Data.write(&render::json::report(&checked))?,
@@ -103,21 +106,42 @@ impl Check {
     }
 }
 
-/// Tells every problem on standard error if one is an error, else how many warnings there are; the
-/// configuration if none is an error.
-pub(crate) fn tell(parsed: Parsed) -> anyhow::Result<Option<Config>> {
+/// Warnings that are told by those who want to get on.
+const TOLD_MAX: usize = 10;
+
+/// As a server would be told.
+fn others() -> Others {
+    match std::env::var_os("LAMBDA_ENDPOINT").filter(|url| !url.is_empty()) {
+        Some(_) => Others::Elsewhere,
+        None => Others::Nowhere,
+    }
+}
+
+/// Tells every problem on standard error if one is an error, else where definitions and functions do not fit,
+/// and how many other warnings there are; the configuration if none is an error.
+pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Config>> {
     let config = parsed.config().cloned();
-    let checked = check(parsed);
+    let mut checked = check(parsed, others);
     let errors: usize = checked.iter().map(Checked::errors).sum();
     let warnings: usize = checked.iter().map(Checked::warnings).sum();
-    if errors > 0 {
-        for file in &checked {
-            Stream::Story.write(&render::text::problems(file, Stream::Story))?;
+    if errors == 0 {
+        let mut room = TOLD_MAX;
+        for file in &mut checked {
+            file.diagnostics.retain(|found| matches!(found, Found::Between(_)));
+            file.diagnostics.truncate(room);
+            room -= file.diagnostics.len();
         }
+    }
+    for file in &checked {
+        Stream::Story.write(&render::text::problems(file, Stream::Story))?;
+    }
+    if errors > 0 {
         return Ok(None);
     }
+    let told: usize = checked.iter().map(Checked::warnings).sum();
+    let warnings = warnings - told;
     if warnings > 0 {
-        let warnings = count(warnings, "warning");
+        let warnings = count(warnings, if told > 0 { "more warning" } else { "warning" });
         Stream::Story.write(&format!("{warnings}: `everstep check` shows them\n"))?;
     }
     Ok(config)
@@ -140,10 +164,10 @@ fn summary(config: &Config) -> String {
 }
 
 /// The files of the configuration, then those of definitions.
-fn check(parsed: Parsed) -> Vec<Checked<Found>> {
+fn check(parsed: Parsed, others: Others) -> Vec<Checked<Found>> {
     let mut definitions = Definitions::default();
     for machine in parsed.fragment().iter().flat_map(|config| &config.state_machines) {
-        definitions.check(machine);
+        definitions.check(machine, parsed.config(), others);
     }
     let mut checked: Vec<Checked<Found>> = parsed
         .sources
@@ -157,7 +181,7 @@ fn check(parsed: Parsed) -> Vec<Checked<Found>> {
         entry.omitted += parsed.omitted;
     }
     for (file, found) in definitions.inside {
-        checked[file].diagnostics.push(Found::Definition(found));
+        checked[file].diagnostics.push(found);
     }
     for file in &mut checked {
         file.diagnostics.sort_by_key(|found| found.problem().span.start);
@@ -171,11 +195,12 @@ struct Definitions {
     /// Definitions with a text of their own, by name; several machines may share one.
     files: BTreeMap<String, Checked<Found>>,
     /// Problems of definitions that are written in the configuration, with the file they are in.
-    inside: Vec<(usize, Diagnostic)>,
+    inside: Vec<(usize, Found)>,
 }
 
 impl Definitions {
-    fn check(&mut self, machine: &StateMachine) {
+    /// What is between functions and a definition is only looked at if both hold.
+    fn check(&mut self, machine: &StateMachine, config: Option<&Config>, others: Others) {
         let origin = &machine.definition.origin;
         let name = match origin {
             DefinitionOrigin::File(path) => path.display().to_string(),
@@ -184,34 +209,44 @@ impl Definitions {
         };
         let source = Source::new(name, machine.definition.text.as_str());
         let options = Options { workflow_type: machine.workflow_type, ..Options::default() };
-        let found = everstep_asl::parse(&source, &options);
+        let parsed = everstep_asl::parse(&source, &options);
+        let between = config
+            .zip(parsed.machine())
+            .map(|(config, machine)| agreement::check(config, &source, machine, others));
+        let between = between.into_iter().flatten().map(Found::Between);
+        let mut diagnostics: Vec<Found> = between.collect();
+        diagnostics.extend(parsed.diagnostics.into_iter().map(Found::Definition));
+        diagnostics.sort_by_key(|found| found.problem().span.start);
+        // Where both hold there are no errors, of which none may be left out.
+        let omitted = parsed.omitted + diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+        diagnostics.truncate(DIAGNOSTICS_MAX);
         if matches!(origin, DefinitionOrigin::Fields { .. }) {
             let moved = |found| moved(&source, machine, found);
-            self.inside.extend(found.diagnostics.into_iter().filter_map(moved));
+            self.inside.extend(diagnostics.into_iter().filter_map(moved));
             return;
         }
-        let diagnostics = found.diagnostics.into_iter().map(Found::Definition).collect();
-        let checked = Checked { source, diagnostics, omitted: found.omitted };
+        let checked = Checked { source, diagnostics, omitted };
         self.files.insert(checked.source.name().to_owned(), checked);
     }
 }
 
 /// From the text that was made of a definition to where it was written.
-fn moved(
-    source: &Source,
-    machine: &StateMachine,
-    found: Diagnostic,
-) -> Option<(usize, Diagnostic)> {
+fn moved(source: &Source, machine: &StateMachine, mut found: Found) -> Option<(usize, Found)> {
+    let (span, place) = match &mut found {
+        Found::Configuration(found) => (&mut found.span, &mut found.place),
+        Found::Definition(found) => (&mut found.span, &mut found.place),
+        Found::Between(found) => (&mut found.span, &mut found.place),
+    };
     let origin = &machine.definition.origin;
-    let (file, place) = origin.at(&found.place.pointer).or_else(|| origin.at(""))?;
-    let name = found.place.location.rsplit('/').next().unwrap_or_default();
-    let marked = source.text().get(found.span.range()).unwrap_or_default();
+    let (file, written) = origin.at(&place.pointer).or_else(|| origin.at(""))?;
+    let name = place.location.rsplit('/').next().unwrap_or_default();
+    let marked = source.text().get(span.range()).unwrap_or_default();
     // The field's name was marked, or its value.
-    let span = match place.name_span {
+    *span = match written.name_span {
         Some(span) if marked.trim_matches('"') == name => span,
-        _ => place.node.span,
+        _ => written.node.span,
     };
     let around = Place::root().field("stateMachines").field(&machine.name).field("definition");
-    let pointer = around.pointer + &found.place.pointer;
-    Some((file, Diagnostic { span, place: Place { pointer, ..found.place }, ..found }))
+    place.pointer = around.pointer + &place.pointer;
+    Some((file, found))
 }

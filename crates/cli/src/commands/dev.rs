@@ -31,6 +31,10 @@ pub(crate) struct Dev {
     /// Let Wait states and retries take this much of their time, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
+
+    /// Where Lambda functions are invoked that are not configured here
+    #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
+    lambda_endpoint: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -54,6 +58,7 @@ impl Dev {
             dialect: self.dialect,
             functions: Some(entry),
             wait_time_scale: self.wait_time_scale,
+            lambda_endpoint: self.lambda_endpoint,
             ..Given::default()
         };
         crate::serve::run(given, None, Manner::Told)

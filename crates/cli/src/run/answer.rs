@@ -3,7 +3,7 @@
 use anyhow::bail;
 use everstep_asl::Machine;
 use everstep_asl::error_name;
-use everstep_asl::model::{Kind, Pattern, Resource};
+use everstep_asl::model::{Kind, Pattern, Resource, function_name};
 use everstep_interpreter::Failure;
 use serde_json::{Value, json};
 
@@ -161,12 +161,12 @@ impl Answers {
 fn names_of(state: &str, resource: &Resource, parameters: &Value) -> Vec<String> {
     let mut names = Vec::new();
     match resource {
-        Resource::Lambda { arn } => names.extend(function_name(arn)),
+        Resource::Lambda { arn } => names.extend(function_name(arn).map(str::to_owned)),
         Resource::Activity { arn } => names.extend(arn.rsplit(':').next().map(str::to_owned)),
         Resource::Service { .. } if resource.is_lambda() => {
-            names.extend(
-                parameters.get("FunctionName").and_then(Value::as_str).and_then(function_name),
-            );
+            let name =
+                parameters.get("FunctionName").and_then(Value::as_str).and_then(function_name);
+            names.extend(name.map(str::to_owned));
         }
         Resource::Placeholder(text) => {
             let inner = text.split_once("${").and_then(|(_, rest)| rest.split_once('}'));
@@ -179,13 +179,6 @@ fn names_of(state: &str, resource: &Resource, parameters: &Value) -> Vec<String>
     names.push(state.to_owned());
     names.push(resource.as_str().to_owned());
     names
-}
-
-/// Of an ARN, part of one, or a name; without a version or alias.
-fn function_name(text: &str) -> Option<String> {
-    let name = text.split_once("function:").map_or(text, |(_, rest)| rest);
-    let name = name.split(':').next().unwrap_or(name);
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 fn form(resource: &Resource) -> Form {

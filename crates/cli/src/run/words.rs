@@ -96,6 +96,21 @@ mod tests {
     }
 
     #[test]
+    fn spans() {
+        for (ms, expected) in [
+            (0, "0 s"),
+            (1_500, "1.5 s"),
+            (20_000, "20 s"),
+            (60_000, "1 min"),
+            (610_000, "10 min 10 s"),
+            (3_600_000, "1 h"),
+            (86_400_000, "1 d"),
+        ] {
+            assert_eq!(span(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
     fn causes() {
         for (text, expected) in [
             (r#"{"errorMessage": "no\n  funds", "errorType": "X"}"#, Some("no funds")),

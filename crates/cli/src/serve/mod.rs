@@ -45,7 +45,7 @@ pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<E
     let settings = Settings::resolve(given, file)?;
     let project = match &settings.functions {
         None => None,
-        Some(path) => match Project::read(path)? {
+        Some(path) => match Project::read(path, settings.others())? {
             Some(project) => Some(project),
             None => return Ok(Exit::Problems),
         },

@@ -15,6 +15,7 @@ use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
 use serde_json::{Value, json};
 
+use crate::agreement::Others;
 use crate::commands::check;
 use crate::configuration;
 use crate::functions::Deployment;
@@ -29,11 +30,11 @@ pub(crate) struct Project {
 
 impl Project {
     /// Nothing if there are problems: they have been told then.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn read(path: &Path, others: Others) -> Result<Option<Self>> {
         let entry = configuration::locate(path)?;
         let parsed = configuration::read(&entry)?;
         let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
-        let Some(config) = check::tell(parsed)? else { return Ok(None) };
+        let Some(config) = check::tell(parsed, others)? else { return Ok(None) };
         Ok(Some(Self { entry, config, sources }))
     }
 

@@ -53,7 +53,7 @@ async fn load(
     service: &Arc<Service>,
 ) -> anyhow::Result<Option<Project>> {
     let Some(path) = &settings.functions else { return Ok(None) };
-    let Some(project) = Project::read(path)? else { return Ok(None) };
+    let Some(project) = Project::read(path, settings.others())? else { return Ok(None) };
     project.warn()?;
     let deployment = project.deployment(&settings.region, &settings.account);
     functions.know(&deployment);

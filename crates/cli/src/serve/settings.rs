@@ -10,6 +10,7 @@ use everstep_signature::Keys;
 use serde::Deserialize;
 
 use super::log_events::Target;
+use crate::agreement::Others;
 
 /// What somebody has said; the rest is as usual.
 #[derive(Debug, Default, Deserialize)]
@@ -99,6 +100,13 @@ impl Settings {
             wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
             mock_config: given.mock_config,
         })
+    }
+}
+
+impl Settings {
+    /// Where functions run that are not configured here.
+    pub(crate) fn others(&self) -> Others {
+        if self.lambda_endpoint.is_some() { Others::Elsewhere } else { Others::Nowhere }
     }
 }
 

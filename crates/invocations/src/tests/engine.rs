@@ -118,7 +118,8 @@ fn a_call_with_a_key_has_no_client_context() {
     let reply = Box::new(move |answer| drop(sender.send(answer)));
     let context = Some(serde_json::Map::new());
     running.invocations.invoke(request("f", "{}", Some("k")), context, reply);
-    assert_eq!(running.answer(&receiver), Err(Error::ContextWithKey));
+    let answer: crate::Result<crate::Finished> = running.answer(&receiver);
+    assert_eq!(answer, Err(Error::ContextWithKey));
     assert!(running.house.starts("f").is_empty());
 }
 

@@ -98,7 +98,7 @@ mod tests {
         check("{}", Ok(serde_json::json!({})));
         check("[]", Err(wrong));
         check("{", Err(wrong));
-        let long = format!("{{\"a\":\"{}\"}}", "b".repeat(2679));
+        let long = format!("{{\"a\":\"{}\"}}", "b".repeat(2677));
         assert!(client_context(STANDARD.encode(&long).as_bytes()).is_ok());
         let longer = long.replacen('b', "bbb", 1);
         check(&longer, Err("Client context must be at most 3583 bytes of Base64, not 3584."));

@@ -112,10 +112,10 @@ async fn look_up(
 }
 
 /// The parts of a request of somebody who may ask, and who answers it.
-async fn admitted<'d>(
-    desk: &'d Desk,
+async fn admitted(
+    desk: &Desk,
     request: Request<Body>,
-) -> Result<(Parts, Vec<u8>, &'d Arc<dyn Extension>), Refusal> {
+) -> Result<(Parts, Vec<u8>, &Arc<dyn Extension>), Refusal> {
     let Some(extension) = &desk.extension else {
         let message = "this server has no functions: give it an everstep.yaml with --functions";
         return Err(Refusal::new(404, "ResourceNotFoundException", message));

@@ -21,9 +21,9 @@ pub(crate) struct Purge {
 const AFTER_HELP: &str = "\
 Examples:
   everstep deadletters purge ID ID
-  everstep deadletters purge --function charge --error ValidationError --dry-run     which would it be?
-  everstep deadletters purge --function charge --error ValidationError
-  everstep deadletters purge --yes                                                   all of them";
+  everstep deadletters purge --error ValidationError --dry-run     which would it be?
+  everstep deadletters purge --error ValidationError --function charge
+  everstep deadletters purge --yes                                 all of them";
 
 impl Purge {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {

@@ -1,0 +1,85 @@
+//! Whether the state machines of a configuration and its functions agree: what neither a definition nor the
+//! list of functions can tell by itself. All of it is advice: a definition may be meant for another server.
+
+mod called;
+mod compensation;
+mod unknown_function;
+
+use everstep_asl::document::{self, Node};
+use everstep_asl::{Machine, Place, Source, Span};
+use everstep_config::{Config, Rule};
+
+use crate::render::{AsProblem, Problem};
+
+/// A definition that does not fit the functions.
+#[derive(Debug)]
+pub(crate) struct Disagreement {
+    pub(crate) rule: Rule,
+    /// In the definition.
+    pub(crate) span: Span,
+    pub(crate) place: Place,
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl AsProblem for Disagreement {
+    fn problem(&self) -> Problem<'_> {
+        Problem {
+            rule: self.rule.name(),
+            severity: self.rule.severity(),
+            span: self.span,
+            pointer: &self.place.pointer,
+            message: &self.message,
+            hint: Some(&self.hint),
+            replacement: None,
+        }
+    }
+}
+
+/// A definition, as text with places and as what it means.
+#[derive(Clone, Copy)]
+struct Definition<'d> {
+    machine: &'d Machine,
+    root: &'d Node,
+}
+
+/// Where functions run that the configuration does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Others {
+    Nowhere,
+    /// At an endpoint of Lambda.
+    Elsewhere,
+}
+
+pub(crate) fn check(
+    config: &Config,
+    source: &Source,
+    machine: &Machine,
+    others: Others,
+) -> Vec<Disagreement> {
+    let Ok(root) = document::read(source.text(), source.format()) else { return Vec::new() };
+    let definition = Definition { machine, root: &root };
+    let mut found = match others {
+        Others::Nowhere => unknown_function::check(config, definition),
+        Others::Elsewhere => Vec::new(),
+    };
+    found.extend(compensation::check(config, definition));
+    found
+}
+
+/// What the modules here are tested with: a definition's states, some functions, and what is said.
+#[cfg(test)]
+fn said(functions: &str, states: &str) -> Vec<String> {
+    let yaml = format!("functions: {functions}");
+    let mut load = |_: &std::path::Path| Ok(yaml.clone());
+    let parsed = everstep_config::read("everstep.yaml".as_ref(), &mut load, &|_| None);
+    let config = parsed.config().unwrap_or_else(|| panic!("{:#?}", parsed.diagnostics));
+    let start = states.split('"').nth(1).expect("a state");
+    let text = format!(r#"{{"StartAt": "{start}", "States": {{{states}}}}}"#);
+    let source = Source::new("a.json", text);
+    let machine = everstep_asl::parse(&source, &everstep_asl::Options::default());
+    let machine = machine.machine().unwrap_or_else(|| panic!("{:#?}", machine.diagnostics));
+    let found = check(config, &source, machine, Others::Nowhere);
+    let marked = |found: &Disagreement| source.text()[found.span.range()].to_owned();
+    found.iter().map(|found| format!("{}: {}", marked(found), found.message)).collect()
+}
