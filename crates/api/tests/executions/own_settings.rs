@@ -14,12 +14,11 @@ async fn tag(house: &House, machine: &str, key: &str, value: &str) {
 /// What was to be told since this was last asked. It may come a little after the execution is over.
 async fn told(house: &House, expected: usize) -> Vec<Failed> {
     for _ in 0..5000 {
-        let mut failed = house.functions.failed.lock().expect("no thread panics");
-        if failed.len() >= expected {
-            assert_eq!(failed.len(), expected);
-            return std::mem::take(&mut *failed);
+        let found = house.functions.failed.lock().expect("no thread panics").len();
+        if found >= expected {
+            assert_eq!(found, expected);
+            return std::mem::take(&mut *house.functions.failed.lock().expect("no thread panics"));
         }
-        drop(failed);
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     panic!("{expected} failures are not told in time");

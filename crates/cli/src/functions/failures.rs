@@ -4,8 +4,9 @@
 //! it is told when that is accepted, once however often it is tried. All other targets are tried again until
 //! they have taken it, and see the same id each time.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use everstep_api::own::{Targets, Written};
 use everstep_invocations::{
@@ -19,17 +20,37 @@ use super::calls::Calls;
 use super::destinations::Destinations;
 use crate::output::Stream;
 
-/// Targets that are being called at a time: after an outage there may be many to be told.
-const AT_A_TIME: usize = 32;
+/// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
+/// to hold up the others.
+const AT_A_TIME: usize = 8;
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(5 * 60);
+/// How often it is said of a target that it cannot be reached.
+const SAID_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) struct Failures {
     calls: Arc<Calls>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
-    room: Semaphore,
+    gates: Mutex<HashMap<String, Arc<Gate>>>,
     runtime: Handle,
+}
+
+/// What all share who are to be told to one target.
+struct Gate {
+    room: Semaphore,
+    /// When it was last said that it cannot be reached, and how often that was not said since.
+    said: Mutex<(Option<Instant>, u64)>,
+}
+
+/// Why a failure has not been told.
+enum Untold {
+    /// It may be later.
+    Yet(String),
+    /// Its execution is gone, and all that is known of it.
+    Gone,
+    /// The server stops: the next start brings it back.
+    Stopping,
 }
 
 /// Runs tasks, and tells of executions that fail.
@@ -64,53 +85,59 @@ impl Failures {
         invocations: Arc<Invocations>,
         destinations: Arc<Destinations>,
     ) -> Self {
-        let room = Semaphore::new(AT_A_TIME);
-        Self { calls, invocations, destinations, room, runtime: Handle::current() }
+        let gates = Mutex::default();
+        Self { calls, invocations, destinations, gates, runtime: Handle::current() }
+    }
+
+    fn gate(&self, target: &str) -> Arc<Gate> {
+        let mut gates = lock(&self.gates);
+        if let Some(known) = gates.get(target) {
+            return known.clone();
+        }
+        let gate = Arc::new(Gate { room: Semaphore::new(AT_A_TIME), said: Mutex::default() });
+        gates.insert(target.to_owned(), gate.clone());
+        gate
     }
 
     async fn tell(&self, failed: Failed) {
-        let Some(record) = self.record(&failed).await else { return };
+        let gate = self.gate(&failed.ending.target);
         let mut pause = AGAIN_MIN;
-        while let Err(why) = self.deliver(&failed, &record).await {
-            let gone = self.is_gone(&failed).await;
-            if gone {
-                return warn(&failed, &why, "its execution is gone, so it is given up");
+        loop {
+            match self.try_to_tell(&failed, &gate).await {
+                Ok(()) => return failed.told(),
+                Err(Untold::Yet(why)) => gate.warn(&failed, &why),
+                Err(Untold::Gone) => {
+                    return warn(&failed, "its execution is gone, and it is given up");
+                }
+                Err(Untold::Stopping) => return,
             }
-            warn(&failed, &why, "it is tried again");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(AGAIN_MAX);
         }
-        failed.told();
     }
 
-    /// What is told. Nothing if there is nothing to tell any more, or no way to know: then the next start
-    /// brings it back.
-    async fn record(&self, failed: &Failed) -> Option<Vec<u8>> {
-        let service = self.destinations.service().await?;
-        let asked = failed.clone();
-        let event =
-            tokio::task::spawn_blocking(move || service.status_change(&asked)).await.ok()?;
-        match event {
-            Ok(event) => event.map(|event| event.to_string().into_bytes()),
-            Err(error) => {
-                warn(failed, error.message(), "it is tried again after the next start");
-                None
+    async fn try_to_tell(&self, failed: &Failed, gate: &Gate) -> Result<(), Untold> {
+        let _room = gate.room.acquire().await.map_err(|_| Untold::Stopping)?;
+        let target = self.resolve(&failed.ending.target).map_err(Untold::Yet)?;
+        // Made anew each time: what waits to be told is not held in memory.
+        let record = self.record(failed).await?;
+        match target.function() {
+            Some(function) => self.accept(function, failed, record).await,
+            None => {
+                let sent = self.destinations.send(&target, &failed.id(), &record).await;
+                sent.map_err(Untold::Yet)
             }
         }
     }
 
-    async fn is_gone(&self, failed: &Failed) -> bool {
-        let Some(service) = self.destinations.service().await else { return false };
-        let summary = service.reader().summary(failed.execution);
-        summary.is_ok_and(|found| found.is_none_or(|now| now.started_ms != failed.started_ms))
-    }
-
-    async fn deliver(&self, failed: &Failed, record: &[u8]) -> Result<(), String> {
-        let target = self.resolve(&failed.ending.target)?;
-        let _room = self.room.acquire().await.map_err(|error| error.to_string())?;
-        match target.function() {
-            Some(function) => self.accept(function, failed, record).await,
-            None => self.destinations.send(&target, &failed.id(), record).await,
+    async fn record(&self, failed: &Failed) -> Result<Vec<u8>, Untold> {
+        let service = self.destinations.service().await.ok_or(Untold::Stopping)?;
+        let asked = failed.clone();
+        let read = tokio::task::spawn_blocking(move || service.status_change(&asked)).await;
+        match read.map_err(|_| Untold::Stopping)? {
+            Ok(Some(event)) => Ok(event.to_string().into_bytes()),
+            Ok(None) => Err(Untold::Gone),
+            Err(error) => Err(Untold::Yet(error.message().to_owned())),
         }
     }
 
@@ -122,11 +149,16 @@ impl Failures {
         Err("no everstep.yaml says what that is any more".to_owned())
     }
 
-    async fn accept(&self, function: &str, failed: &Failed, record: &[u8]) -> Result<(), String> {
+    async fn accept(
+        &self,
+        function: &str,
+        failed: &Failed,
+        payload: Vec<u8>,
+    ) -> Result<(), Untold> {
         let machine = failed.execution_arn.split(':').nth(6).unwrap_or_default();
         let request = Request {
             function: function.to_owned(),
-            payload: record.to_vec(),
+            payload,
             source: Source {
                 message_id: Some(failed.execution_arn.to_string()),
                 ..Source::new(SourceKind::Destination, machine)
@@ -141,9 +173,8 @@ impl Failures {
         self.invocations.accept(request, reply);
         match receiver.await.unwrap_or(Err(Error::Stopped)) {
             Ok(_) => Ok(()),
-            // The server stops: the next start brings it back.
-            Err(Error::Stopped) => std::future::pending().await,
-            Err(error) => Err(error.to_string()),
+            Err(Error::Stopped) => Err(Untold::Stopping),
+            Err(error) => Err(Untold::Yet(error.to_string())),
         }
     }
 }
@@ -164,8 +195,27 @@ impl Targets for Failures {
     }
 }
 
-fn warn(failed: &Failed, why: &str, then: &str) {
+impl Gate {
+    /// Says why a failure is not told yet, unless that was said just now.
+    fn warn(&self, failed: &Failed, why: &str) {
+        let mut said = lock(&self.said);
+        if said.0.is_some_and(|at| at.elapsed() < SAID_EVERY) {
+            said.1 += 1;
+            return;
+        }
+        let unsaid = std::mem::replace(&mut *said, (Some(Instant::now()), 0)).1;
+        drop(said);
+        let others = if unsaid > 0 { format!(" (and {unsaid} more)") } else { String::new() };
+        warn(failed, &format!("{why}; it is tried again{others}"));
+    }
+}
+
+fn warn(failed: &Failed, what: &str) {
     let (arn, target) = (&failed.execution_arn, &failed.ending.target);
-    let _ = Stream::Story
-        .write(&format!("warning: the failure of {arn} does not reach {target}: {why}; {then}\n"));
+    let line = format!("warning: the failure of {arn} does not reach {target}: {what}\n");
+    let _ = Stream::Story.write(&line);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
