@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use crate::aws::Place;
 use crate::test::provide;
 
-/// The client of Python that the one built in is compared with.
-const AWSLAMBDARIC: &str = "awslambdaric==4.2.2";
+/// The client of Python that the one built in is compared with, and what has a say in its messages.
+const AWSLAMBDARIC: [&str; 2] = ["awslambdaric==4.2.2", "simplejson==4.3.0"];
 /// Tests of the official client of Node.js have this in their names.
 const NODE_TESTS: &str = "aws_lambda_ric";
 const RUST_HANDLER: &str = "crates/runners/tests/functions/rust";
@@ -67,7 +67,7 @@ fn python(venv: &Path) -> Result<PathBuf> {
         finish(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
     }
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    finish(Command::new(&program).args(quiet).arg(AWSLAMBDARIC))?;
+    finish(Command::new(&program).args(quiet).args(AWSLAMBDARIC))?;
     Ok(venv.to_owned())
 }
 

@@ -131,20 +131,18 @@ async function loadModule(folder, name) {
   }
 }
 
+const imported = (file) => import(pathToFileURL(file).href);
+
 /** As a file, in the order of Lambda; else, as Node.js finds modules. */
 function moduleAt(root, folder, name) {
   const path = resolve(root, folder, name);
-  const hasImports = existsSync(`${path}.js`) && isOfModules(dirname(path));
   const ways = [
-    ["", require], [".js", hasImports ? load : require], [".mjs", load], [".cjs", require],
+    ["", require], [".js", isOfModules(dirname(path)) ? imported : require], [".mjs", imported], [".cjs", require],
   ];
-  function load(file) {
-    return import(pathToFileURL(file).href);
-  }
-  for (const [ending, load] of ways) {
-    if (existsSync(path + ending)) return load(path + ending);
-  }
-  return require(require.resolve(name, { paths: [root, folder] }));
+  const found = ways.find(([ending]) => existsSync(path + ending));
+  if (!found) return require(require.resolve(name, { paths: [root, folder] }));
+  const [ending, load] = found;
+  return load(path + ending);
 }
 
 /** Whether the nearest package.json says that `.js` means a module with imports. */

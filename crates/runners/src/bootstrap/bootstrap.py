@@ -215,7 +215,11 @@ def other(value):
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
+SIMPLE = frozenset([str, int, float, bool, type(None)])
+
+
 def has_named_tuples(value):
+    """Lambda shows them as objects, where json would show arrays."""
     rest, seen = [value], set()
     while rest:
         one = rest.pop()
@@ -223,7 +227,10 @@ def has_named_tuples(value):
             return True
         if isinstance(one, (dict, list, tuple)) and id(one) not in seen:
             seen.add(id(one))
-            rest.extend(one.values() if isinstance(one, dict) else one)
+            inner = one.values() if isinstance(one, dict) else one
+            # Most have nothing to look into.
+            if not SIMPLE.issuperset(map(type, inner)):
+                rest.extend(inner)
     return False
 
 

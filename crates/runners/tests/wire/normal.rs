@@ -1,6 +1,6 @@
 //! What must differ from run to run, or between clients, made the same. Nothing else is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -36,20 +36,35 @@ impl Places {
         Request { method, path, headers, body }
     }
 
-    /// Where things are: machines have their folders in different places, and clients differ in the names
-    /// of their files.
+    /// Where things are: machines have their folders in different places, some of them behind links, and
+    /// clients differ in the names of their files.
     fn placed(&self, text: &str) -> String {
-        let text = text.replace(&self.code.display().to_string(), CODE);
-        let client = self.client.display().to_string();
-        let mut pieces = text.split(&client);
-        let mut placed = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let end = piece.find(['"', '\\', ':', ')', ' ']).unwrap_or(piece.len());
-            placed += CLIENT;
-            placed += &piece[end..];
+        let mut text = text.to_owned();
+        for path in forms(&self.code) {
+            text = text.replace(&path, CODE);
         }
-        placed
+        for path in forms(&self.client) {
+            text = without_files(&text, &path);
+        }
+        text
     }
+}
+
+/// As it was given, and without links.
+fn forms(path: &Path) -> [String; 2] {
+    [path.to_owned(), path.canonicalize().unwrap()].map(|path| path.display().to_string())
+}
+
+/// `FOLDER/file` is the client, whatever the file.
+fn without_files(text: &str, folder: &str) -> String {
+    let mut pieces = text.split(folder);
+    let mut placed = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(['"', '\\', ':', ')', ' ']).unwrap_or(piece.len());
+        placed += CLIENT;
+        placed += &piece[end..];
+    }
+    placed
 }
 
 /// Errors are shown as JSON on many lines, whatever the spaces between its parts.
