@@ -67,6 +67,7 @@ impl Functions {
         around: &Surroundings<'_>,
         mut deployment: Deployment,
         ear: Ear,
+        watch: Arc<dyn everstep_invocations::Observer>,
     ) -> Result<Self> {
         let client = Arc::new(Client::new(ClientOptions::default())?);
         let shim = vec![std::env::current_exe()?.into(), SHIM.into()];
@@ -88,7 +89,7 @@ impl Functions {
             store,
             functions: calls.clone(),
             destinations: destinations.clone(),
-            observer: Arc::new(Troubles),
+            observer: watch,
             clock: Arc::new(SystemClock),
             settings: everstep_invocations::Settings::default(),
         })?);
@@ -155,30 +156,4 @@ fn remote(client: &Arc<Client>, endpoint: &str, region: &str) -> RemoteLambda {
         Credentials { access_key_id, secret_access_key, session_token }
     });
     RemoteLambda::new(client.clone(), endpoint, region, credentials)
-}
-
-/// What goes wrong is told; what is final is told by the engine of executions, which shares the store.
-struct Troubles;
-
-impl everstep_invocations::Observer for Troubles {
-    fn delivery_failed(
-        &self,
-        id: everstep_invocations::InvocationId,
-        target: &everstep_invocations::Target,
-        why: &str,
-    ) {
-        let _ = crate::output::Stream::Story.write(&format!(
-            "warning: the record of invocation {id} does not reach {}: {why}; it is tried again\n",
-            target.0
-        ));
-    }
-
-    fn stranded(
-        &self,
-        id: everstep_invocations::InvocationId,
-        error: &everstep_invocations::Error,
-    ) {
-        let _ = crate::output::Stream::Story
-            .write(&format!("error: invocation {id} cannot go on: {error}\n"));
-    }
 }

@@ -40,21 +40,21 @@ impl Operations {
         let source = Source::new(SourceKind::Invoke, &function);
         let request = Request { function, payload, source, key, unparseable: false };
         let version = settings.version.clone();
-        let answered = |id: InvocationId, payload, failed| {
-            Ok(Invoked { id: id.to_string(), version, payload, failed })
+        let answered = |id: InvocationId, payload, failed, log| {
+            Ok(Invoked { id: id.to_string(), version, payload, failed, log })
         };
         match manner {
-            Manner::DryRun => answered(InvocationId::drawn([0, 0]), Vec::new(), false),
+            Manner::DryRun => answered(InvocationId::drawn([0, 0]), Vec::new(), false, Vec::new()),
             // As Lambda does it, such calls have no client context: it is taken and left.
             Manner::Event => {
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
-                answered(accepted.id, Vec::new(), false)
+                answered(accepted.id, Vec::new(), false, Vec::new())
             }
             Manner::RequestResponse => {
-                let Finished { id, state, response, log: _ } =
+                let Finished { id, state, response, log } =
                     ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
                 let response = response.unwrap_or_else(|| b"null".to_vec());
-                answered(id, response, state != State::Succeeded)
+                answered(id, response, state != State::Succeeded, log)
             }
         }
     }

@@ -71,9 +71,10 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
     let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
-    let functions = functions(&settings, store.clone(), project.as_ref(), teller.as_ref())?;
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
     let (watch, failed) = Watch::new(log.clone(), teller.clone());
+    let functions =
+        functions(&settings, store.clone(), project.as_ref(), teller.as_ref(), watch.clone())?;
     let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
     let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
     let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
@@ -83,7 +84,7 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
             Some(teller) => Arc::new(Told { tasks, teller }),
             None => tasks,
         },
-        observer: Arc::new(watch),
+        observer: watch,
         clock: Arc::new(SystemClock),
         settings: everstep_runtime::Settings {
             retention_ms: settings.retention_ms,
@@ -119,7 +120,7 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            Some(error) = failed.recv() => outcome = Err(error.into()),
+            Some(error) = failed.recv() => outcome = Err(error),
             () = reloading => {}
         }
     };
@@ -140,6 +141,7 @@ fn functions(
     store: Arc<dyn Store>,
     project: Option<&Project>,
     teller: Option<&Teller>,
+    watch: Arc<Watch>,
 ) -> Result<Functions> {
     let around = Surroundings {
         data: &settings.data,
@@ -152,7 +154,7 @@ fn functions(
         Some(teller) => Arc::new(teller.clone()),
         None => Arc::new(logs::Lines),
     };
-    Functions::open(store, &around, deployment.unwrap_or_default(), ear)
+    Functions::open(store, &around, deployment.unwrap_or_default(), ear, watch)
 }
 
 /// One line: where it listens, where the data is, how to call it.

@@ -207,6 +207,7 @@ impl Worker {
         match (&self.ending, &mut self.state) {
             (Some(_), _) => self.process.session.kill(),
             (None, State::Starting) => self.end(End::StartTimedOut),
+            (None, State::Idle { since, .. }) if self.pool.keeps() => *since = Instant::now(),
             (None, State::Idle { .. }) => {
                 // If it has just been given work, that is on its way.
                 if self.pool.withdraw(self.id) {

@@ -94,6 +94,26 @@ async fn a_call_that_is_cancelled_leaves_no_code_running() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn some_processes_are_there_without_calls() {
+    let house = House::python(|function| {
+        function.instances_min = 2;
+        function.idle_ms_max = 20;
+    });
+    let idle = |house: &House| house.host.standing("f").unwrap().idle;
+    until("two wait for work", || idle(&house) == 2).await;
+    assert_eq!(house.events.started(), 2);
+    pids(&house, 8, &doing("pid", 0)).await;
+    until("the others have gone", || house.host.standing("f").unwrap().workers == 2).await;
+    // One that dies is replaced.
+    house.error(doing("exit", 3)).await;
+    until("two wait for work again", || idle(&house) == 2).await;
+    let ended =
+        || house.events.all().iter().filter(|event| matches!(event, Event::Ended { .. })).count();
+    house.host.deploy(Vec::new());
+    until("nobody is kept", || ended() == house.events.started()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn idle_processes_go() {
     let house = House::python(|function| function.idle_ms_max = 50);
     let pid = house.result(doing("pid", 0)).await[0].as_u64().unwrap();
