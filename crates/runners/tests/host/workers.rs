@@ -195,7 +195,7 @@ async fn what_a_process_started_ends_with_it() {
     let house = House::python(|_| {});
     let (_, log) = house.error_and_log(doing("child and exit", 0)).await;
     let child: u64 = log[0].parse().unwrap();
-    assert!(!is_alive(child), "{child}");
+    until("the child has ended", || !is_alive(child)).await;
     // One that has left the group is found by its session.
     let child = house.result(doing("child", 0)).await.as_u64().unwrap();
     assert!(is_alive(child));
