@@ -139,6 +139,7 @@ impl Functions {
 
     /// Lets what runs come to its end, within bounds; what waits stays waiting.
     pub(crate) async fn shut_down(&self) {
+        self.failures.shut_down(GRACE).await;
         let invocations = self.invocations.clone();
         let _ = tokio::task::spawn_blocking(move || invocations.shut_down(GRACE)).await;
         self.host.shut_down(GRACE).await;
