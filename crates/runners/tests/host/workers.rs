@@ -251,5 +251,5 @@ async fn lines_are_tagged_with_the_call() {
     until("the line is told", || house.events.all().iter().any(told)).await;
     // The next call's tail has none of it.
     let (_, log) = house.error_and_log(doing("raise", 0)).await;
-    assert_eq!(log.len(), 1, "{:?}", log);
+    assert_eq!(log.len(), 1, "{log:?}");
 }
