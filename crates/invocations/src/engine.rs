@@ -166,12 +166,12 @@ impl Invocations {
         })
     }
 
-    /// Throws dead letters away: which. Those that somebody has yet to be told of are left. Waits until all
-    /// is durable.
-    pub fn purge(&self, filter: &Filter, dry_run: bool) -> Result<Vec<InvocationId>> {
+    /// Throws dead letters away: which. Those that somebody has yet to be told of are left, unless what is
+    /// `untold` is to go too. Waits until all is durable.
+    pub fn purge(&self, filter: &Filter, untold: bool, dry_run: bool) -> Result<Vec<InvocationId>> {
         let purged = self.each_letter(filter, None, dry_run, |id, reply| {
             let reply = Box::new(move |done: Result<()>| reply(done.map(|()| id)));
-            Message::Purge { id, reply }
+            Message::Purge { id, untold, reply }
         })?;
         Ok(purged.into_iter().map(|(id, _)| id).collect())
     }

@@ -47,6 +47,8 @@ pub(crate) enum Message {
     },
     Purge {
         id: InvocationId,
+        /// Whoever has yet to be told of it is not.
+        untold: bool,
         reply: Reply<()>,
     },
     /// Its end is durable: make this delivery.

@@ -73,10 +73,15 @@ impl Answer {
         answer
     }
 
-    /// The last lines that the function wrote.
+    /// The last lines that the function wrote, without those that Lambda puts around them.
     pub(crate) fn log(&self) -> Vec<String> {
         let bytes = BASE64_STANDARD.decode(&self.log).unwrap_or_default();
-        failure::written(String::from_utf8_lossy(&bytes).lines())
+        let around = |line: &&str| {
+            ["START RequestId: ", "END RequestId: ", "REPORT RequestId: "]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        failure::written(String::from_utf8_lossy(&bytes).lines().filter(|line| !around(line)))
     }
 
     /// What is not JSON is a text.

@@ -106,7 +106,7 @@ impl Shard {
             Message::Cancel { id, reply } => self.cancel(id, reply, now_ms),
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
-            Message::Purge { id, reply } => self.purge(id, reply, now_ms),
+            Message::Purge { id, untold, reply } => self.purge(id, untold, reply, now_ms),
             Message::Deliver { id, index } => self.deliver_once((id, index), now_ms),
             Message::Delivered { id, index, outcome } => {
                 self.delivered((id, index), outcome, now_ms);

@@ -93,9 +93,9 @@ impl Shard {
         Ok(given(invocation, payload, batch))
     }
 
-    pub(super) fn purge(&mut self, id: InvocationId, reply: Reply<()>, now_ms: i64) {
+    pub(super) fn purge(&mut self, id: InvocationId, untold: bool, reply: Reply<()>, now_ms: i64) {
         match self.letter(id, now_ms) {
-            Ok(slot) if slot.invocation.dead && slot.invocation.is_routed() => {
+            Ok(slot) if slot.invocation.dead && (untold || slot.invocation.is_routed()) => {
                 let ended_ms = slot.invocation.ended_ms.unwrap_or(now_ms);
                 let key = layout::at(Order::Dead, ended_ms, id);
                 self.remove(slot, key, vec![After::reply(reply, Ok(()))]);
@@ -117,6 +117,11 @@ impl Shard {
         }
         batch.remove(Space::InvocationOrders, layout::at(Order::Accepted, accepted_ms, id));
         batch.remove(Space::InvocationOrders, place);
+        for index in std::mem::take(&mut slot.invocation.undelivered) {
+            let key = layout::delivery(slot.invocation.addressee(index), id, index);
+            batch.remove(Space::InvocationOrders, key);
+            self.outbox.leave((id, index));
+        }
         slot.gone = true;
         slot.ticket = self.commit(batch, after);
         self.put_back(slot);

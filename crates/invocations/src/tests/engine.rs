@@ -161,7 +161,7 @@ fn letters_are_sent_back_in_bulk() {
     for (_, into) in redriven {
         assert_eq!(running.wait(into.expect("an invocation")).state.name(), "Succeeded");
     }
-    assert_eq!(running.invocations.purge(&all, false), Ok(Vec::new()));
+    assert_eq!(running.invocations.purge(&all, false, false), Ok(Vec::new()));
     let page = running.invocations.list(&all, None, 1000).expect("listed");
     assert_eq!(page.invocations.len(), 500);
 }

@@ -1,6 +1,6 @@
 //! Dead letters: kept, sent back, thrown away.
 
-use super::house::{House, error, fails, fixed, settings};
+use super::house::{House, error, fails, fixed, locked, settings};
 use crate::message::{Message, Resend};
 use crate::{Error, Filter, InvocationId, Reason, SourceKind};
 use std::sync::Arc;
@@ -111,7 +111,8 @@ fn letters_can_be_sent_back_one_after_the_other() {
 fn letters_can_be_thrown_away() {
     let (mut house, id) = failed();
     let purge = |house: &mut House| {
-        let answer: mpsc::Receiver<_> = house.ask(|reply| Message::Purge { id, reply });
+        let answer: mpsc::Receiver<_> =
+            house.ask(|reply| Message::Purge { id, untold: false, reply });
         answer.try_recv().expect("an answer")
     };
     assert_eq!(purge(&mut house), Ok(()));
@@ -119,6 +120,29 @@ fn letters_can_be_thrown_away() {
     house.settle();
     assert_eq!(house.all(&Filter::default()), []);
     assert_eq!(purge(&mut house), Err(Error::NotFound));
+}
+
+#[test]
+fn letters_that_never_arrive_can_be_given_up() {
+    let mut house = House::new();
+    let mut settings = settings("f", fixed(0, 0));
+    settings.terms.on_failure = vec![crate::Target("queue:gone".to_owned())];
+    house.script.set("f", settings, fails(9));
+    *locked(&house.outside.down) = true;
+    let id = house.accept("f", "{}");
+    house.settle();
+    let purge = |house: &mut House, untold| {
+        let answer: mpsc::Receiver<_> = house.ask(|reply| Message::Purge { id, untold, reply });
+        answer.try_recv().expect("an answer")
+    };
+    assert_eq!(purge(&mut house, false), Err(Error::WrongState));
+    assert_eq!(purge(&mut house, true), Ok(()));
+    let tries = locked(&house.outside.deliveries).len();
+    house.pass(1000.0);
+    house.open();
+    house.pass(1000.0);
+    assert_eq!(locked(&house.outside.deliveries).len(), tries, "nobody is told any more");
+    assert_eq!(house.all(&Filter::default()), []);
 }
 
 #[test]

@@ -10,12 +10,15 @@ use crate::remote::{Api, names, shown};
 
 /// Throw dead letters away, with their events and attempts
 ///
-/// Those whose destinations have not been told yet are left.
+/// Those whose destinations have not been told yet are left, unless --untold says otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Purge {
     #[command(flatten)]
     which: Which,
+    /// Also those whose destinations have not been told: they never are
+    #[arg(long)]
+    untold: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -28,7 +31,8 @@ Examples:
 impl Purge {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         self.which.check(api, "purge")?;
-        let input = self.which.to_json();
+        let mut input = self.which.to_json();
+        input["untold"] = self.untold.into();
         if self.which.dry_run {
             return which::rehearse(&which::list(api, input, names::ALL)?, "purged", as_json);
         }

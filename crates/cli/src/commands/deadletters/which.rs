@@ -111,7 +111,7 @@ impl Which {
         if found["deadLetter"] == true && !untold.is_empty() {
             return Some(anyhow!(
                 "{id} is a dead letter whose record has not reached {} yet\nhint: {verb} it when it has; `everstep \
-                 invocations show {id}` tells how it stands",
+                 invocations show {id}` tells how it stands, `everstep deadletters purge --untold {id}` gives it up",
                 untold.join(" and ")
             ));
         }
