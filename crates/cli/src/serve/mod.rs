@@ -1,5 +1,6 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
+mod farewell;
 mod local;
 pub(crate) mod log_events;
 mod logs;
@@ -21,11 +22,12 @@ use everstep_runtime::{SystemClock, TaskRunner};
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::functions::{Ear, Functions, Surroundings};
 use crate::output::Stream;
+use farewell::Signals;
 use log_events::LogEvents;
 use mocks::MockFile;
 use project::Project;
@@ -59,8 +61,7 @@ pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<E
 
 async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> Result<Exit> {
     // From the first moment: who reads that it listens may stop it at once, and in order.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::listen()?;
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
         None => None,
@@ -111,27 +112,40 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     announce(&listener, &settings, project.as_ref(), &functions.limits())?;
     let extension: Arc<dyn Extension> = Arc::new(functions.operations());
     let keys = settings.keys.clone();
-    let listening = Listening { keys, tls, extension: Some(extension), ..Listening::default() };
+    let (extension, ailing) = (Some(extension), Some(functions.ailing()));
+    let listening = Listening { keys, tls, extension, ailing, ..Listening::default() };
     let mut failed = failed;
     let mut outcome = Ok(Exit::Good);
     let reloading = reload::follow(project, &settings, &functions, &service, teller);
-    let stop = async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            Some(error) = failed.recv() => outcome = Err(error.into()),
-            () = reloading => {}
-        }
+    let (stopping, stopped) = oneshot::channel();
+    let orderly = async {
+        let mut deadline = farewell::deadline();
+        let stop = async {
+            tokio::select! {
+                () = signals.recv() => {}
+                Some(error) = failed.recv() => outcome = Err(error.into()),
+                () = reloading => {}
+            }
+            let calls = functions.calls_running();
+            farewell::tell(calls);
+            deadline = farewell::deadline();
+            let _ = stopping.send(calls > 0);
+        };
+        serve(listener, service.clone(), listening, stop).await;
+        functions.shut_down(deadline).await;
+        let closing = service.clone();
+        let finish = move || {
+            closing.shut_down();
+            if let Some(log) = log {
+                log.finish();
+            }
+        };
+        tokio::task::spawn_blocking(finish).await
     };
-    serve(listener, service.clone(), listening, stop).await;
-    functions.shut_down().await;
-    let finish = move || {
-        service.shut_down();
-        if let Some(log) = log {
-            log.finish();
-        }
-    };
-    tokio::task::spawn_blocking(finish).await?;
+    tokio::select! {
+        ended = orderly => ended?,
+        () = farewell::impatient(stopped) => {}
+    }
     outcome
 }
 
