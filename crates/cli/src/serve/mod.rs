@@ -1,9 +1,11 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
 mod farewell;
+mod files;
 mod local;
 pub(crate) mod log_events;
 mod logs;
+mod machines;
 mod mocks;
 mod project;
 mod reload;
@@ -31,6 +33,7 @@ use farewell::Signals;
 use log_events::LogEvents;
 use mocks::MockFile;
 use project::Project;
+use reload::Loaded;
 use settings::{Given, Settings};
 use teller::{Teller, Told};
 use watch::Watch;
@@ -72,7 +75,8 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
     let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
-    let functions = functions(&settings, store.clone(), project.as_ref(), teller.as_ref())?;
+    let mut loaded = project.map(|project| Loaded::new(project, &settings));
+    let functions = functions(&settings, store.clone(), loaded.as_ref(), teller.as_ref())?;
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
     let (watch, failed) = Watch::new(log.clone(), teller.clone());
     let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
@@ -105,18 +109,22 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     if let Some(log) = &log {
         log.attach(service.reader());
     }
-    if let Some(project) = &project {
-        project.deploy_machines(&service, &settings.account).await?;
-    }
     local::warn()?;
-    announce(&listener, &settings, project.as_ref(), &functions.limits())?;
+    if let Some(loaded) = &mut loaded {
+        loaded.project.deploy_machines(&service, &settings.account).await?;
+        for line in loaded.farewells(&service).await? {
+            Stream::Story.write(&format!("{line}\n"))?;
+        }
+    }
+    let project = loaded.as_ref().map(|loaded| &loaded.project);
+    announce(&listener, &settings, project, &functions.limits())?;
     let extension: Arc<dyn Extension> = Arc::new(functions.operations());
     let keys = settings.keys.clone();
     let (extension, ailing) = (Some(extension), Some(functions.ailing()));
     let listening = Listening { keys, tls, extension, ailing, ..Listening::default() };
     let mut failed = failed;
     let mut outcome = Ok(Exit::Good);
-    let reloading = reload::follow(project, &settings, &functions, &service, teller);
+    let reloading = reload::follow(loaded, &settings, &functions, &service, teller);
     let (stopping, stopped) = oneshot::channel();
     let orderly = async {
         let mut deadline = farewell::deadline();
@@ -152,7 +160,7 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
 fn functions(
     settings: &Settings,
     store: Arc<dyn Store>,
-    project: Option<&Project>,
+    loaded: Option<&Loaded>,
     teller: Option<&Teller>,
 ) -> Result<Functions> {
     let around = Surroundings {
@@ -161,7 +169,7 @@ fn functions(
         account: &settings.account,
         lambda_endpoint: settings.lambda_endpoint.as_deref(),
     };
-    let deployment = project.map(|project| project.deployment(&settings.region, &settings.account));
+    let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));
     let ear: Ear = match teller {
         Some(teller) => Arc::new(teller.clone()),
         None => Arc::new(logs::Lines),
