@@ -10,7 +10,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// More than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -137,7 +137,9 @@ fn what_functions_write_is_not_loaded() {
         Dev::start(&[("everstep.yaml", TWO), ("app.py", COUNTING), ("machine.asl.json", MACHINE)]);
     assert_eq!(dev.run(&["invoke", "app", "--async", "--wait"]), "1");
     assert_eq!(dev.run(&["invoke", "app", "--async", "--wait"]), "2");
+    let begun = Instant::now();
     while fs::read_to_string(dev.path("done.py")).unwrap_or_default().lines().count() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "the records do not arrive");
         std::thread::yield_now();
     }
     assert!(dev.path("out.json").exists());

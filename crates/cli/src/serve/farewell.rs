@@ -38,10 +38,22 @@ impl Signals {
     }
 }
 
-/// Says what is being waited for.
-pub(super) fn tell(calls: usize) {
-    if let Some(line) = words(calls) {
-        let _ = Stream::Story.write(&line);
+/// A server that is about to stop.
+pub(super) struct Farewell {
+    again: Signals,
+    /// Whether somebody has been told what is waited for.
+    told: bool,
+}
+
+impl Farewell {
+    /// Says what is being waited for. Whoever reads that they may ask again is heard.
+    pub(super) fn begin(calls: usize) -> Option<Self> {
+        let again = Signals::listen().ok()?;
+        let line = words(calls);
+        if let Some(line) = &line {
+            let _ = Stream::Story.write(line);
+        }
+        Some(Self { again, told: line.is_some() })
     }
 }
 
@@ -63,19 +75,20 @@ pub(super) fn deadline() -> Instant {
 
 /// Once the server stops, ends the process when it is asked to a second time, as a kill would: what was
 /// accepted is on the disk and goes on at the next start, and the processes of functions die with this one.
-/// `stopped` says whether somebody has been told what is waited for.
-pub(super) async fn impatient(stopped: oneshot::Receiver<bool>) {
-    let Ok(told) = stopped.await else { return std::future::pending().await };
-    let Ok(mut signals) = Signals::listen() else { return std::future::pending().await };
-    let again = signals.recv();
-    let mut again = pin!(again);
+pub(super) async fn impatient(stopped: oneshot::Receiver<Option<Farewell>>) {
+    let Ok(Some(Farewell { mut again, told })) = stopped.await else {
+        return std::future::pending().await;
+    };
+    let mut again = pin!(again.recv());
     if !told && tokio::time::timeout(SOON, &mut again).await.is_err() {
         let seconds = GRACE.as_secs();
         let _ = Stream::Story.write(&format!(
             "waiting up to {seconds} s for requests that are being answered; Ctrl-C again ends at once\n"
         ));
+        again.await;
+    } else if told {
+        again.await;
     }
-    again.await;
     std::process::exit(Exit::Interrupted as i32);
 }
 

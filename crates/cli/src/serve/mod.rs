@@ -29,7 +29,7 @@ use tokio::sync::oneshot;
 use crate::exit::Exit;
 use crate::functions::{Ear, Functions, Surroundings};
 use crate::output::Stream;
-use farewell::Signals;
+use farewell::{Farewell, Signals};
 use log_events::LogEvents;
 use mocks::MockFile;
 use project::Project;
@@ -134,10 +134,8 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
                 Some(error) = failed.recv() => outcome = Err(error.into()),
                 () = reloading => {}
             }
-            let calls = functions.calls_running();
-            farewell::tell(calls);
             deadline = farewell::deadline();
-            let _ = stopping.send(calls > 0);
+            let _ = stopping.send(Farewell::begin(functions.calls_running()));
         };
         serve(listener, service.clone(), listening, stop).await;
         functions.shut_down(deadline).await;

@@ -75,7 +75,7 @@ pub(super) async fn follow(
                 match loaded.farewells(service).await {
                     Ok(lines) => lines.iter().for_each(|line| teller.tell(line)),
                     Err(error) => {
-                        teller.tell(&format!("state machines cannot be listed: {error:#}"))
+                        teller.tell(&format!("state machines cannot be listed: {error:#}"));
                     }
                 }
             }
