@@ -43,7 +43,8 @@ class House:
 
     def described(self, plan="ok", **given):
         usual = {"runtime": "python3.11", "handler": "scripted.handler", "codeUri": str(HANDLERS), "retry": "none"}
-        return usual | {"env": {"WITNESS": str(self.witness), "PLAN": plan}} | given
+        described = usual | {"env": {"WITNESS": str(self.witness), "PLAN": plan}} | given
+        return {name: value for name, value in described.items() if value is not None}
 
     def restart(self):
         self.server.kill()

@@ -1,6 +1,8 @@
 """Policies: how often, after which waits, for which errors, and what the code is told."""
 
 import concurrent.futures
+import os
+import pathlib
 
 import pytest
 
@@ -45,10 +47,17 @@ def test_retries_without_end_can_be_cancelled(build):
     assert count - 1 <= len(lines) <= count
 
 
-@pytest.mark.parametrize("runtime", ["python3.11", "nodejs20.x"])
+def rust():
+    """The handler that `cargo xtask functions` builds."""
+    program = pathlib.Path(os.environ["EVERSTEP_TEST_RUST_HANDLER"])
+    return {"runtime": "provided", "handler": None, "codeUri": str(program.parent), "command": [program.name]}
+
+
+@pytest.mark.parametrize("runtime", ["python3.11", "nodejs20.x", "provided"])
 def test_the_code_is_told(build, runtime):
-    house = build({"f": {"runtime": runtime, "plan": "Broken", "retry": fixed(3)}})
-    id = house.accept("f")
+    told = rust() if runtime == "provided" else {"runtime": runtime}
+    house = build({"f": {"plan": "Broken", "retry": fixed(3)} | told})
+    id = house.accept("f", {"do": "witness"})
     house.ended(id)
     told = [line["told"] for line in house.lines()]
     assert [one["everstep.retryCount"] for one in told] == ["0", "1", "2", "3"]

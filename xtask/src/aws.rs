@@ -65,10 +65,10 @@ impl Place {
     }
 
     /// Whether what pytest finds in a folder of tests holds; pytest says what it does.
-    pub(crate) fn pytest(&self, folder: &str) -> Result<bool> {
+    pub(crate) fn pytest(&self, folder: &str, told: &[(&str, &Path)]) -> Result<bool> {
         let mut command = Command::new(self.python()?);
         command.args(["-m", "pytest", "-rP", "--durations=5"]);
-        command.current_dir(crate::root().join("tests").join(folder));
+        command.current_dir(crate::root().join("tests").join(folder)).envs(told.iter().copied());
         command.env("EVERSTEP", &self.server).env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(command.status().with_context(|| format!("{command:?}"))?.success())
     }

@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         // They are started by tests, with directories of their own.
         .args(["--skip", "::an_engine"])
         .env("EVERSTEP_TEST_AWSLAMBDARIC", venv)
-        .env("EVERSTEP_TEST_RUST_HANDLER", handler);
+        .env("EVERSTEP_TEST_RUST_HANDLER", &handler);
     match &node {
         Ok(client) => _ = tests.env("EVERSTEP_TEST_AWS_LAMBDA_RIC", client),
         Err(error) => {
@@ -40,7 +40,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     finish(&mut tests)?;
     provide(&["node", "--version"], "nodejs")?;
     println!("--- pytest tests/functions");
-    let passed = Place::prepare()?.pytest("functions")?;
+    let passed =
+        Place::prepare()?.pytest("functions", &[("EVERSTEP_TEST_RUST_HANDLER", &handler)])?;
     // Again where it is seen: at the end.
     if let Err(error) = &node {
         lament(error);

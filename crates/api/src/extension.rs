@@ -66,6 +66,8 @@ pub struct Invoked {
     pub payload: Vec<u8>,
     /// The payload is an error.
     pub failed: bool,
+    /// The last lines that the code wrote, if somebody waited for it.
+    pub log: Vec<String>,
 }
 
 /// Why not: the status, the error's name and its words.

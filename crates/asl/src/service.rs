@@ -2,7 +2,7 @@
 
 use crate::DEFINITION_BYTES_MAX;
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::{DocumentError, Node};
+use crate::document::{DocumentError, Node, Trouble};
 use crate::place::Place;
 use crate::rule::Rule;
 use crate::source::{Format, Source, Span};
@@ -31,9 +31,16 @@ pub(crate) fn not_an_object(root: &Node) -> Diagnostic {
 
 /// A text that is no document at all.
 pub(crate) fn unreadable(source: &Source, error: &DocumentError) -> Diagnostic {
+    let hint = match error.trouble {
+        Trouble::TooDeep => Some("move inner branches into a state machine of their own"),
+        Trouble::Comment => {
+            Some("JSON has no comments: use the Comment field, or write the definition in YAML")
+        }
+        Trouble::Other => error.hint.as_deref(),
+    };
     let diagnostic =
         Diagnostic::new(Rule::InvalidDocument, error.span, Place::root(), error.message.clone())
-            .hint_if(error.hint.clone());
+            .hint_if(hint.map(str::to_owned));
     if source.text().trim().is_empty() {
         return diagnostic.service("Definition must be a valid JSON object").service_location(None);
     }

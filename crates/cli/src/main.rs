@@ -1,6 +1,7 @@
 //! The `everstep` command: reads the command line and hands over to the command.
 
 mod agreement;
+mod code;
 mod commands;
 mod configuration;
 mod definition;

@@ -209,6 +209,7 @@ fn check_as_text() {
     check("check-inline", &format!("check {CONFIGURATIONS}/inline"));
     check("check-warned", &format!("check {CONFIGURATIONS}/warned"));
     check("check-strict", &format!("check --strict --quiet {CONFIGURATIONS}/warned"));
+    check("check-code", &format!("check {CONFIGURATIONS}/code"));
     check("check-saga", &format!("check {CONFIGURATIONS}/saga"));
     check("check-missing", "check nowhere");
     check("check-folder-without", &format!("check {DEFINITIONS}"));
@@ -252,6 +253,8 @@ fn a_function_is_found_by_its_name() {
     let found = explain(&["charge"], "examples/functions");
     assert!(found.status.success());
     assert_eq!(found.stdout, named.stdout);
+    let folder = explain(&["shop"], &format!("{CONFIGURATIONS}/code"));
+    assert!(folder.status.success(), "a folder of its name does not hide it: {folder:?}");
     let definition = explain(&["checkout.asl.yaml"], "examples/functions");
     assert!(definition.status.success() && definition.stdout != found.stdout);
 }

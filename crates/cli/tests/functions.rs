@@ -245,6 +245,44 @@ fn an_invocation_that_waits() {
     server.check("invocations-show-no-id", &["invocations", "show", "17"]);
 }
 
+#[test]
+fn a_function_that_never_runs() {
+    let (_directory, server) = server();
+    server.check("invoke-never", &["invoke", "never"]);
+    server.check("invoke-never-dry-run", &["invoke", "never", "--dry-run"]);
+    let output = server.run(&["invoke", "never", "--async", "--wait"]);
+    server.pin("invoke-never-wait", &["invoke", "never", "--async", "--wait"], &output);
+    let dry = server.done(&["invoke", "greet", "--dry-run", "--json"]);
+    let dry: Value = serde_json::from_str(&dry).unwrap();
+    assert_ne!(dry["RequestId"], "00000000-0000-4000-8000-000000000000");
+}
+
+/// What is not told yet must stay, or nobody ever would be.
+#[test]
+fn a_dead_letter_that_nobody_was_told_of() {
+    let (_directory, server) = server();
+    let id = accepted(&server, &["lost"]);
+    let begun = Instant::now();
+    while invocation(&server, &id)["deadLetter"] != true {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+    pin_with(&server, "deadletters-purge-untold", &["deadletters", "purge"], &id);
+    pin_with(&server, "deadletters-show-untold", &["deadletters", "show"], &id);
+}
+
+#[test]
+fn an_invocation_without_its_function() {
+    let (directory, mut server) = server();
+    let id = accepted(&server, &["patient"]);
+    until(&server, &id, "Waiting");
+    server.stop();
+    let fewer = ("EVERSTEP_FUNCTIONS", "testdata/cli/fewer");
+    let server = Server::start(directory.path(), "127.0.0.1:0", &[fewer]);
+    let list = server.done(&["invocations", "list"]);
+    assert!(list.contains("Waiting (no"), "{list}");
+    pin_with(&server, "invocations-show-missing", &["invocations", "show"], &id);
+}
+
 /// Pins a command with an id, which is replaced.
 fn pin_with(server: &Server, name: &str, arguments: &[&str], id: &str) {
     let output = server.run(&[arguments, &[id]].concat());

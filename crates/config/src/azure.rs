@@ -1,6 +1,8 @@
 //! Azure's files: `host.json` and `function.json`. Their retry policies are taken over; what has no
 //! meaning here is named.
 
+use std::path::PathBuf;
+
 use everstep_retry::Policy;
 
 use crate::diagnostic::Rule;
@@ -23,8 +25,8 @@ const HARMLESS: [&str; 7] = [
 
 /// What `host.json` says where `defaults` does not.
 pub(crate) fn host_json(field: &Field<'_>, defaults: &mut Defaults) {
-    let Some(document) = field.path().and_then(|path| document::load(field.cx, &path, Some(field)))
-    else {
+    let load = |path: PathBuf| document::load_azure(field.cx, &path, field);
+    let Some(document) = field.path().and_then(load) else {
         return;
     };
     let Some(fields) = document.field(field.cx).fields("host.json") else { return };
@@ -54,7 +56,7 @@ fn ignored(field: &Field<'_>, message: &str) {
 /// The policy of a function's `function.json`, if it has one.
 pub(crate) fn function_json(field: &Field<'_>) -> Option<Given<Policy>> {
     let path = field.path()?;
-    let document = document::load(field.cx, &path, Some(field))?;
+    let document = document::load_azure(field.cx, &path, field)?;
     let fields = document.field(field.cx).fields("function.json")?;
     let mut policy = None;
     for field in fields.each() {

@@ -65,6 +65,9 @@ rules! {
     UnreachableRule, "unreachable-rule", Warning;
     BeyondService, "beyond-service", Warning;
     IgnoredSetting, "ignored-setting", Warning;
+    InvalidHandler, "invalid-handler", Warning;
+    UnservedQueue, "unserved-queue", Warning;
+    EndlessChain, "endless-chain", Warning;
     UnknownFunction, "unknown-function", Warning;
     MissingCompensation, "missing-compensation", Warning;
 }

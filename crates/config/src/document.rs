@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use everstep_asl::document::{self, Node};
-use everstep_asl::{Place, Source, Span};
+use everstep_asl::document::{self, DocumentError, Node, Trouble};
+use everstep_asl::{Format, Place, Source, Span};
 
 use crate::diagnostic::Rule;
 use crate::reader::{Cx, Field, File};
@@ -84,6 +84,25 @@ fn normal(path: &Path) -> PathBuf {
 
 /// Reads a file that something names, or the entry.
 pub(crate) fn load(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Option<Document> {
+    let read = |source: &Source| document::read(source.text(), source.format());
+    load_by(cx, path, named, read)
+}
+
+/// Reads a file of Azure's, which may have comments.
+pub(crate) fn load_azure(cx: &Cx<'_>, path: &Path, named: &Field<'_>) -> Option<Document> {
+    let read = |source: &Source| match source.format() {
+        Format::Json => document::read_with_comments(source.text()),
+        format => document::read(source.text(), format),
+    };
+    load_by(cx, path, Some(named), read)
+}
+
+fn load_by(
+    cx: &Cx<'_>,
+    path: &Path,
+    named: Option<&Field<'_>>,
+    read: impl Fn(&Source) -> Result<Node, DocumentError>,
+) -> Option<Document> {
     let text = text(cx, path, named)?;
     let source = Rc::new(Source::new(path.display().to_string(), text));
     let index = cx.sources.borrow().len();
@@ -98,16 +117,20 @@ pub(crate) fn load(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Optio
             "the file is larger than 1 MiB",
         )
     } else {
-        match document::read(file.source.text(), file.source.format()) {
+        match read(&file.source) {
             Ok(root) => return Some(Document { file, root }),
             Err(error) => {
+                let hint = match error.trouble {
+                    Trouble::TooDeep => Some("no setting is nested so deep".to_owned()),
+                    Trouble::Comment | Trouble::Other => error.hint,
+                };
                 let found = file.diagnostic(
                     Rule::InvalidDocument,
                     error.span,
                     Place::root(),
                     error.message,
                 );
-                crate::Diagnostic { hint: error.hint, ..found }
+                crate::Diagnostic { hint, ..found }
             }
         }
     };

@@ -22,16 +22,19 @@ const TIMEOUT_MS: u64 = 60_000;
 const EVENT_AGE_MS: u64 = 6 * 3_600_000;
 const IDLE_TIMEOUT_MS: u64 = 600_000;
 const INTERRUPTIONS_MAX: u32 = 5;
+/// Processes of a function that does not say how many.
+const CONCURRENCY: u32 = 16;
 
 pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) -> Option<Function> {
     let fields = field.fields(format!("function `{}`", field.name))?;
     let code = runtime::code(&fields);
-    let handling = Handling::read(&fields, names);
+    let handling = Handling::read(&field.name, &fields, names);
     let env = fields.get("env").map_or(Some(Vec::new()), |field| env(&field));
     let timeout_ms = own(&fields, "timeout", Field::positive_duration);
     let concurrency = own(&fields, "concurrency", |field| field.count(0));
     let memory_mib = setting(&fields, "memory", |field| field.count(1));
-    let min_instances = setting(&fields, "minInstances", |field| field.count(0));
+    let most = concurrency.as_ref().or(defaults.concurrency.as_ref());
+    let min_instances = setting(&fields, "minInstances", |field| min_instances(field, most));
     let idle_timeout_ms = setting(&fields, "idleTimeout", Field::duration);
     let max_invocations = setting(&fields, "maxInvocations", |field| field.count(1));
     let bootstrap = setting(&fields, "bootstrap", |field| field.word(BOOTSTRAPS));
@@ -108,6 +111,22 @@ fn own<'a, T>(
     })
 }
 
+/// Processes that are kept are some of those that may run.
+fn min_instances(field: &Field<'_>, concurrency: Option<&Given<u32>>) -> Option<u32> {
+    let least = field.count(0)?;
+    let (most, origin) = match concurrency {
+        Some(Given { value, origin }) => (*value, origin),
+        None => (CONCURRENCY, &Origin::BuiltIn),
+    };
+    if least > most {
+        let message =
+            format!("`minInstances` must be at most `concurrency`: {least} is more than {most}");
+        let found = field.report(Rule::OutOfRange, message);
+        field.cx.report(found.hint(format!("`concurrency` is {most} ({origin})")));
+    }
+    Some(least)
+}
+
 fn some<T>(given: Option<Given<T>>) -> Given<Option<T>> {
     match given {
         Some(Given { value, origin }) => Given { value: Some(value), origin },
@@ -126,6 +145,13 @@ fn env(field: &Field<'_>) -> Option<Vec<(String, Text)>> {
                 }
                 _ => field.text()?,
             };
+            if field.name.is_empty() || field.name.contains(['=', '\0']) {
+                let shown = field.name.replace('\0', "␀");
+                let message = format!("`{shown}` cannot be the name of a variable");
+                let found = field.at_name(Rule::InvalidName, message);
+                field.cx.report(found.hint("it is not empty, and has neither `=` nor NUL in it"));
+                return None;
+            }
             Some((field.name, value))
         })
         .collect();
@@ -145,7 +171,7 @@ struct Handling {
 }
 
 impl Handling {
-    fn read(fields: &Fields<'_>, names: &Names) -> Self {
+    fn read(owner: &str, fields: &Fields<'_>, names: &Names) -> Self {
         let retry = own(fields, "retry", retry::policy);
         let max_event_age_ms = own(fields, "maxEventAge", Field::positive_duration);
         let on_success = own(fields, "onSuccess", |field| names.target(field));
@@ -185,7 +211,7 @@ impl Handling {
             on_success: on_success.or(sam.on_success.take()),
             on_failure: on_failure.or(sam.on_failure.take()),
             dead_letter,
-            next: next.map(|field| edges(&field, names)).unwrap_or_default(),
+            next: next.map(|field| edges(&field, owner, names)).unwrap_or_default(),
             sam,
         }
     }
@@ -210,15 +236,15 @@ impl Handling {
 }
 
 /// One edge or several, in our spelling or Unum's.
-fn edges(field: &Field<'_>, names: &Names) -> Vec<Edge> {
+fn edges(field: &Field<'_>, from: &str, names: &Names) -> Vec<Edge> {
     let list = match field.node.as_array() {
         Some(_) => field.elements().unwrap_or_default(),
         None => vec![field.clone()],
     };
-    list.iter().filter_map(|field| edge(field, names)).collect()
+    list.iter().filter_map(|field| edge(field, from, names)).collect()
 }
 
-fn edge(field: &Field<'_>, names: &Names) -> Option<Edge> {
+fn edge(field: &Field<'_>, from: &str, names: &Names) -> Option<Edge> {
     let fields = field.fields("an edge")?;
     let unum = fields.has("Name");
     let (name, input_type) = if unum { ("Name", "InputType") } else { ("name", "inputType") };
@@ -230,5 +256,6 @@ fn edge(field: &Field<'_>, names: &Names) -> Option<Edge> {
     let target = target?;
     let name = target.plain()?;
     names.refer(Kind::Function, name, &target);
+    names.chains.add(from, name, &target);
     Some(Edge { name: name.to_owned(), input_type: input_type? })
 }

@@ -5,6 +5,7 @@
 //! comes from. How any of it runs is not known here.
 
 mod azure;
+mod chain;
 mod diagnostic;
 mod document;
 mod duration;
@@ -19,6 +20,7 @@ mod runtime;
 mod sam;
 mod target;
 mod text;
+mod url;
 
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -59,7 +59,8 @@ pub struct Function {
     pub timeout_ms: Given<u64>,
     /// No limit if there is none.
     pub memory_mib: Option<u32>,
-    /// How many run at a time; no limit if there is none, and none at all if it is 0.
+    /// How many run at a time, none at all if it is 0; more than that are refused. Who runs functions has a
+    /// limit of its own if there is none, and lets calls wait.
     pub concurrency: Given<Option<u32>>,
     pub min_instances: u32,
     pub idle_timeout_ms: u64,

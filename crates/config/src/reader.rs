@@ -120,7 +120,10 @@ pub(crate) struct Field<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn get(&self, name: &'static str) -> Option<Field<'a>> {
-        self.known.borrow_mut().push(name);
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&name) {
+            known.push(name);
+        }
         // The last of repeated fields counts; the repetition itself has been reported.
         let member = self.members.iter().rev().find(|member| member.name == name)?;
         Some(self.field(member))
@@ -182,7 +185,7 @@ impl<'a> Fields<'a> {
                 None => field
                     .at_name(Rule::UnknownField, format!("{owner} has no setting `{name}`"))
                     .hint(format!("there are {}", known.join(", ")))
-                    .did_you_mean(nearest(name, known.iter().copied())),
+                    .did_you_mean(meant(name, &known)),
             };
             self.cx.report(diagnostic);
         }
@@ -192,6 +195,26 @@ impl<'a> Fields<'a> {
         self.finish(|_| None);
     }
 }
+
+/// The setting that was probably meant: one that is spelled alike, or has another name elsewhere.
+fn meant<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let by_habit = HABITS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+    let by_habit = by_habit.and_then(|(_, own)| known.iter().find(|known| *known == own));
+    nearest(name, known.iter().copied()).or(by_habit.copied())
+}
+
+/// What other houses, and people in a hurry, call a setting.
+const HABITS: [(&str, &str); 9] = [
+    ("retries", "retry"),
+    ("retryPolicy", "retry"),
+    ("environment", "env"),
+    ("memorySize", "memory"),
+    ("code", "codeUri"),
+    ("reservedConcurrentExecutions", "concurrency"),
+    ("provisionedConcurrency", "minInstances"),
+    ("timeoutSeconds", "timeout"),
+    ("maxRetries", "maxRetryCount"),
+];
 
 impl<'a> Field<'a> {
     /// A whole file.
@@ -290,7 +313,17 @@ impl<'a> Field<'a> {
             self.cx.report(self.report(Rule::EmptyValue, message));
             return None;
         }
-        Some(written)
+        self.without_nul(written)
+    }
+
+    /// No name, path, argument or variable of a process can have one.
+    fn without_nul(&self, written: &'a str) -> Option<&'a str> {
+        let has_nul = written.contains('\0');
+        if has_nul {
+            let message = format!("`{}` must not have the character NUL in it", self.name);
+            self.cx.report(self.report(Rule::UnknownValue, message));
+        }
+        (!has_nul).then_some(written)
     }
 
     /// A text whose variables are filled in.
@@ -299,6 +332,7 @@ impl<'a> Field<'a> {
             self.cx.report(self.wrong_type("a text"));
             return None;
         };
+        let written = self.without_nul(written)?;
         let trouble = match text::fill(written, self.cx.env) {
             Ok(text) => return Some(text),
             Err(trouble) => trouble,
@@ -403,7 +437,7 @@ impl<'a> Field<'a> {
     pub(crate) fn positive_duration(&self) -> Option<u64> {
         let ms = self.duration()?;
         if ms == 0 {
-            let message = format!("`{}` must be longer than nothing", self.name);
+            let message = format!("`{}` must be at least one millisecond", self.name);
             self.cx.report(self.report(Rule::OutOfRange, message));
         }
         (ms > 0).then_some(ms)

@@ -31,6 +31,7 @@ pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
         fields.finish(not_here);
     }
     names.check(cx);
+    names.chains.check(cx);
     (!roots.is_empty()).then_some(config)
 }
 

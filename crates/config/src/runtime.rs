@@ -8,6 +8,7 @@ use crate::diagnostic::Rule;
 use crate::model::Runtime;
 use crate::reader::{Field, Fields};
 use crate::text::Text;
+use crate::url;
 
 pub(crate) struct Code {
     pub(crate) runtime: Runtime,
@@ -32,7 +33,7 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
     let dir = fields.get("codeUri").map_or(Some(fields.file.folder.clone()), |field| field.path());
     let dir = dir.map(|dir| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir });
     let command = fields.get("command").map(|field| (command(&field), field));
-    let url = fields.get("url").map(|field| (url(&field), field));
+    let url = fields.get("url").map(|field| (service(&field), field));
     let runtime = runtime?;
     let needs = Needs::of(&runtime);
     let owner = &fields.owner;
@@ -52,6 +53,9 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
             }
             _ => {}
         }
+    }
+    if let (Need::Must, Some((Some(handler), field))) = (needs.handler, &handler) {
+        warn_of_handler(field, handler);
     }
     Some(Code {
         runtime,
@@ -145,6 +149,20 @@ fn handler(field: &Field<'_>) -> Option<String> {
     Some(field.plain()?.to_owned())
 }
 
+/// What the clients of both languages refuse when a process starts.
+fn warn_of_handler(field: &Field<'_>, handler: &str) {
+    let last = handler.rsplit('/').next().unwrap_or_default();
+    let named = last.split_once('.').is_some_and(|(module, function)| {
+        !module.is_empty() && !function.is_empty() && !function.ends_with('.')
+    });
+    if !named {
+        let message = format!("`{handler}` names no function of a file");
+        let found = field.report(Rule::InvalidHandler, message);
+        let file = if last.contains('.') || last.is_empty() { "app" } else { last };
+        field.cx.report(found.hint(format!("write FILE.FUNCTION, such as {file}.handler")));
+    }
+}
+
 /// A program and its arguments, or a line for the shell.
 fn command(field: &Field<'_>) -> Option<Vec<Text>> {
     if field.node.as_str().is_some() {
@@ -164,15 +182,8 @@ fn command(field: &Field<'_>) -> Option<Vec<Text>> {
     words.into_iter().collect()
 }
 
-fn url(field: &Field<'_>) -> Option<Text> {
-    let text = field.text()?;
-    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    if rest.is_none_or(|rest| rest.is_empty()) {
-        let found = field.report(Rule::UnknownValue, format!("`{}` is no URL", text.written()));
-        field.cx.report(found.hint("it begins with http:// or https://"));
-        return None;
-    }
-    Some(text)
+fn service(field: &Field<'_>) -> Option<Text> {
+    url::checked(field, field.text()?)
 }
 
 #[cfg(test)]

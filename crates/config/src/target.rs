@@ -6,11 +6,13 @@ use std::path::Path;
 
 use everstep_asl::nearest;
 
+use crate::chain::Chains;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::model::Target;
 use crate::origin::Line;
 use crate::reader::{Cx, Field};
 use crate::text::Text;
+use crate::url;
 
 /// What can be named, and what has been, to be compared when all is read.
 #[derive(Default)]
@@ -19,6 +21,8 @@ pub(crate) struct Names {
     known: RefCell<HashMap<Kind, BTreeMap<String, Line>>>,
     destinations: RefCell<HashMap<String, Target>>,
     references: RefCell<Vec<Reference>>,
+    /// What follows what, to be followed when all is read.
+    pub(crate) chains: Chains,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,6 +138,9 @@ impl Names {
         let text = field.text()?;
         match parse(&text) {
             Some(Parsed::Outside(Target::File(path))) => Some(Target::File(beside(field, path))),
+            Some(Parsed::Outside(Target::Http(url))) => {
+                Some(Target::Http(url::checked(field, url)?))
+            }
             Some(Parsed::Outside(target)) => Some(target),
             Some(Parsed::Named(..)) if text.is_secret() => {
                 let message = "a target from the environment must be a URL or a file";
@@ -153,7 +160,15 @@ impl Names {
         match kind {
             Kind::Function => Some(Target::Function(name.to_owned())),
             Kind::StateMachine => Some(Target::StateMachine(name.to_owned())),
-            Kind::Queue => Some(Target::Queue(name.to_owned())),
+            Kind::Queue => {
+                let message =
+                    format!("queues are not served yet: what goes to `{name}` is kept and waits");
+                let found = field.report(Rule::UnservedQueue, message);
+                let hint =
+                    "until they are, name function:NAME, stateMachine:NAME, https://… or file:PATH";
+                field.cx.report(found.hint(hint));
+                Some(Target::Queue(name.to_owned()))
+            }
             Kind::Destination => self.destinations.borrow().get(name).cloned(),
         }
     }

@@ -31,7 +31,10 @@ fn every_example_is_good() {
         let parsed = read(Path::new("everstep.yaml"), &mut |path| load(path, example), &|_| {
             Some("x".to_owned())
         });
-        assert!(parsed.diagnostics.is_empty(), "{example}\n{:#?}", parsed.diagnostics);
+        // Blocks of other houses stand there as they are, queues and all.
+        let found: Vec<_> = parsed.diagnostics.iter().map(|found| found.rule).collect();
+        let good = found.iter().all(|rule| *rule == Rule::UnservedQueue);
+        assert!(good, "{example}\n{:#?}", parsed.diagnostics);
     }
 }
 

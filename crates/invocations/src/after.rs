@@ -24,6 +24,17 @@ impl After {
         Self::Answer(Box::new(move |outcome| reply(outcome.and(answer))))
     }
 
+    /// What is to follow a commit, or does not because there was none.
+    pub(crate) fn follow(all: Vec<Self>, commit: everstep_store::Result<()>, world: &World) {
+        match commit {
+            Ok(()) => all.into_iter().for_each(|after| after.run(world)),
+            Err(error) => {
+                let error = world.fail(error.into());
+                all.into_iter().for_each(|after| after.refuse(&error));
+            }
+        }
+    }
+
     pub(crate) fn run(self, world: &World) {
         match self {
             Self::Start(attempt, permit) => {

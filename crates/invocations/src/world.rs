@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use everstep_store::Store;
+use everstep_store::{Ledger, Shard, Store};
 
+use crate::after::After;
 use crate::concurrency::Concurrency;
 use crate::destination::Destinations;
 use crate::error::Error;
 use crate::function::Functions;
+use crate::layout;
 use crate::message::Postbox;
 use crate::observer::Observer;
 use crate::settings::Settings;
@@ -40,6 +42,13 @@ impl World {
         let concurrency = Concurrency::new(postbox.clone());
         let failure = OnceLock::new();
         Self { store, functions, destinations, observer, postbox, concurrency, settings, failure }
+    }
+
+    /// Makes the caller the owner of a shard's invocations.
+    pub(crate) fn take_over(self: &Arc<Self>, shard: Shard, owner: Vec<u8>) -> Ledger {
+        let world = self.clone();
+        let done = Box::new(move |outcome| After::follow(Vec::new(), outcome, &world));
+        Ledger::take_over(self.store.clone(), shard, layout::OWNER, owner, done)
     }
 
     /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was

@@ -56,9 +56,10 @@ impl Error {
         Self::new("Sandbox.Timedout", Class::Timeout, message)
     }
 
-    pub(crate) fn start_timed_out(request_id: &str, limit_ms: u64) -> Self {
+    pub(crate) fn start_timed_out(request_id: &str, waited_ms: u64) -> Self {
+        let seconds = (waited_ms + 500) / 1000;
         let message = format!(
-            "RequestId: {request_id} Error: the runtime did not ask for work within {limit_ms} ms of its start"
+            "RequestId: {request_id} Error: the runtime did not ask for work within {seconds} s of its start"
         );
         Self::new("Sandbox.Timedout", Class::Timeout, message)
     }

@@ -20,7 +20,9 @@ pub struct Function {
     pub memory_mib: u32,
     /// Processes, or calls, at a time; none at all if it is 0.
     pub concurrency_max: Option<u32>,
-    /// How long a process may have nothing to do.
+    /// Processes that are there whether there are calls or not.
+    pub instances_min: u32,
+    /// How long a process beyond these may have nothing to do.
     pub idle_ms_max: u64,
     /// Calls that one process serves.
     pub invocations_max: Option<u32>,
@@ -80,6 +82,7 @@ impl Function {
             timeout_ms: 3_000,
             memory_mib: 128,
             concurrency_max: None,
+            instances_min: 0,
             idle_ms_max: 600_000,
             invocations_max: None,
             bootstrap: Bootstrap::Auto,

@@ -202,6 +202,7 @@ impl Host {
                 for job in waiting {
                     pool.submit(job);
                 }
+                pool.fill();
                 Deployed::Pool(pool)
             }
         }

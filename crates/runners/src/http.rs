@@ -30,7 +30,7 @@ pub(crate) async fn post(
     service: &Service<'_>,
     call: Call,
 ) -> Result<Bytes, Box<Error>> {
-    let clean = |text: &str| text.replace(service.url, service.shown);
+    let clean = |text: &str| with_urls_as(service.shown, text);
     let request = request(service, &call).map_err(|why| socket_error(&clean(&why)))?;
     match client.send(request).await {
         Ok(response) => result(response, &call),
@@ -57,6 +57,12 @@ fn request(service: &Service<'_>, call: &Call) -> Result<Request, String> {
     let mut request = Request::new(Method::POST, service.url).body(call.payload.clone());
     request.headers = headers;
     Ok(request.timeout(timeout))
+}
+
+/// A URL may have a secret in it.
+fn with_urls_as(shown: &str, text: &str) -> String {
+    let word = |word| if str::contains(word, "://") { shown } else { word };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether anything was done is not known.

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::function::Function;
 use crate::host::{Shared, Standing};
 use crate::lock::lock;
+use crate::observer::Event;
 use crate::worker;
 
 /// A call that somebody waits for. When nobody does any more, `reply` is closed.
@@ -91,6 +92,17 @@ impl Pool {
         }
         state.queue.push_back(job);
         self.provide(&mut state);
+    }
+
+    /// Starts the processes that are to be there without calls.
+    pub(crate) fn fill(self: &Arc<Self>) {
+        self.provide(&mut lock(&self.state));
+    }
+
+    /// Whether an idle process stays, however long it has nothing to do.
+    pub(crate) fn keeps(&self) -> bool {
+        let state = lock(&self.state);
+        !state.retired && state.workers <= self.function.instances_min
     }
 
     /// A process asks for work; `expected` if it was counted among those that come.
@@ -177,6 +189,13 @@ impl Pool {
                 return job.end(Ended { log, ..outcome.into() });
             }
         }
+        drop(state);
+        // It was started for nobody: nobody else would hear of it.
+        let (error, _) = error("-");
+        let why = error.payload["errorMessage"].as_str().unwrap_or(&error.error_type);
+        let why = why.trim_start_matches("RequestId: - Error: ");
+        let (function, what) = (self.function.name.as_str().into(), format!("cannot start: {why}"));
+        self.shared.teller.tell(Event::Misbehaved { function, pid: 0, what });
     }
 
     /// Lets idle processes go and takes the calls that wait; those that run go on.
@@ -197,12 +216,12 @@ impl Pool {
         self.function.concurrency_max.unwrap_or(self.shared.options.concurrency_default)
     }
 
-    /// Starts as many processes as there are calls that nobody comes for.
+    /// Starts as many processes as there are calls that nobody comes for, and as there are to be in any case.
     fn provide(self: &Arc<Self>, state: &mut State) {
         if self.shared.is_closed() {
             return state.queue.drain(..).for_each(|job| job.end(Outcome::Cancelled));
         }
-        while state.queue.len() > state.coming as usize && state.workers < self.most() {
+        while self.wants_more(state) && state.workers < self.most() {
             if let Some(until) = state.pause.until.filter(|until| *until > Instant::now()) {
                 return self.watch(state, until);
             }
@@ -212,6 +231,11 @@ impl Pool {
             state.next_id += 1;
             self.shared.runtime.spawn(worker::run(self.clone(), id));
         }
+    }
+
+    fn wants_more(&self, state: &State) -> bool {
+        let too_few = !state.retired && state.workers < self.function.instances_min;
+        too_few || state.queue.len() > state.coming as usize
     }
 
     fn watch(self: &Arc<Self>, state: &mut State, until: Instant) {

@@ -53,7 +53,7 @@ impl Failed {
     }
 
     /// It has arrived, or is durable where it goes on from.
-    pub fn told(self) {
+    pub fn told(&self) {
         let (id, started_ms, sequence) = (self.execution, self.started_ms, self.sequence);
         self.postbox.post(id, Message::Told { id, started_ms, sequence });
     }

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use everstep_store::{Done, Store};
+use everstep_store::{Done, Ledger, Shard, Store};
 
+use crate::after::After;
 use crate::error::{Error, Result};
+use crate::layout;
 use crate::message::Postbox;
 use crate::observer::Observer;
 use crate::revision::{Prepared, Revision, Revisions};
@@ -40,6 +42,13 @@ impl World {
     /// Makes a revision ready to run, and durable: `done` is called then.
     pub fn prepare(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
         self.revisions.keep(revision, done)
+    }
+
+    /// Makes the caller the owner of a shard's executions.
+    pub(crate) fn take_over(self: &Arc<Self>, shard: Shard, owner: Vec<u8>) -> Ledger {
+        let world = self.clone();
+        let done = Box::new(move |outcome| After::follow(Vec::new(), outcome, &world));
+        Ledger::take_over(self.store.clone(), shard, layout::OWNER, owner, done)
     }
 
     /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was

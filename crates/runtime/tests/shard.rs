@@ -454,7 +454,7 @@ fn what_was_not_told_goes_with_its_execution() {
     stage.start_told(&wait(3600), "a").expect("the name is free");
     stage.stop("a");
     // What is said of the old execution does not count for the new one of its name.
-    old.into_iter().filter(|failed| &*failed.execution_arn == "a").for_each(Failed::told);
+    old.iter().filter(|failed| &*failed.execution_arn == "a").for_each(Failed::told);
     stage.deliver();
     assert_eq!(stage.rows(Space::Outbox), 2);
     stage.pass(DAY + 60 * SECOND);

@@ -7,13 +7,17 @@
 
 mod batch;
 mod error;
+mod ledger;
 mod memory;
+mod pages;
 mod space;
 pub mod suite;
 
 pub use batch::{Batch, Expectation, Write};
 pub use error::{Error, Result};
+pub use ledger::Ledger;
 pub use memory::MemoryStore;
+pub use pages::each_row;
 pub use space::{Shard, Space};
 
 /// The longest key that every store takes.

@@ -6,7 +6,7 @@ use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Number;
 
-use super::{Content, DEPTH_MAX, DocumentError, Member, Node};
+use super::{Content, DEPTH_MAX, DocumentError, Member, Node, Trouble};
 use crate::source::Span;
 
 const STRICT: ParseOptions = ParseOptions {
@@ -23,9 +23,21 @@ const STRICT: ParseOptions = ParseOptions {
 };
 
 pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
-        let span = span(error.range());
-        DocumentError { span, message: message(error.kind()), hint: hint(error.kind()) }
+    parse(text, &STRICT)
+}
+
+pub(super) fn read_with_comments(text: &str) -> Result<Node, DocumentError> {
+    parse(text, &ParseOptions { allow_comments: true, ..STRICT })
+}
+
+fn parse(text: &str, options: &ParseOptions) -> Result<Node, DocumentError> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), options).map_err(|error| {
+        let (kind, span) = (error.kind(), span(error.range()));
+        let trouble = match kind {
+            ParseErrorKind::CommentsNotAllowed => Trouble::Comment,
+            _ => Trouble::Other,
+        };
+        DocumentError { span, message: message(kind), hint: hint(kind), trouble }
     })?;
     match parsed.value {
         Some(value) => convert(value, 0),
@@ -33,6 +45,7 @@ pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
             span: Span::default(),
             message: "the text is empty".to_owned(),
             hint: None,
+            trouble: Trouble::Other,
         }),
     }
 }
@@ -59,9 +72,7 @@ fn hint(kind: &ParseErrorKind) -> Option<String> {
         ParseErrorKind::String(_) if kind.to_string().contains("surrogate") => {
             Some(r"write the character itself, or both halves: \ud83d\ude00")
         }
-        ParseErrorKind::CommentsNotAllowed => {
-            Some("JSON has no comments: use the Comment field, or write the definition in YAML")
-        }
+        ParseErrorKind::CommentsNotAllowed => Some("JSON has no comments; YAML has"),
         ParseErrorKind::TrailingCommasNotAllowed => Some("remove the comma before the bracket"),
         ParseErrorKind::SingleQuotedStringsNotAllowed => {
             Some("JSON strings stand in double quotes")
@@ -115,7 +126,8 @@ pub(super) fn too_deep(span: Span) -> DocumentError {
     DocumentError {
         span,
         message: format!("nested deeper than {DEPTH_MAX} levels"),
-        hint: Some("move inner branches into a state machine of their own".to_owned()),
+        hint: None,
+        trouble: Trouble::TooDeep,
     }
 }
 
@@ -124,6 +136,7 @@ pub(super) fn number(text: &str, span: Span) -> Result<Number, DocumentError> {
         span,
         message: format!("`{}` is not a number that JSON can hold", shorten(text)),
         hint: None,
+        trouble: Trouble::Other,
     })
 }
 

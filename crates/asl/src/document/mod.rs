@@ -44,6 +44,21 @@ pub struct DocumentError {
     pub span: Span,
     pub message: String,
     pub hint: Option<String>,
+    pub trouble: Trouble,
+}
+
+/// What is wrong, where what to do about it depends on what the document is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    TooDeep,
+    /// In JSON.
+    Comment,
+    Other,
+}
+
+/// Reads JSON as Azure has it: with comments.
+pub fn read_with_comments(text: &str) -> Result<Node, DocumentError> {
+    json::read_with_comments(text)
 }
 
 /// Reads `text` as a document.

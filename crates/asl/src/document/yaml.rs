@@ -9,7 +9,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span as Marks, Tag};
 use serde_json::Number;
 
 use super::json::{number, too_deep};
-use super::{Content, DEPTH_MAX, DocumentError, Member, Node};
+use super::{Content, DEPTH_MAX, DocumentError, Member, Node, Trouble};
 use crate::source::Span;
 
 /// Aliases multiply: this many nodes are a definition of the service's maximal size many times over.
@@ -122,7 +122,11 @@ impl<'t> Reader<'t> {
                 (_, span) => return Err(error(span, "a field name must be a plain string")),
             };
             if name == "<<" {
-                return Err(error(name_span, "merge keys (`<<`) are not part of YAML 1.2"));
+                let hint = "write the fields out, or name a whole value with `&name` and repeat it with `*name`";
+                return Err(DocumentError {
+                    hint: Some(hint.to_owned()),
+                    ..error(name_span, "merge keys (`<<`) are not part of YAML 1.2")
+                });
             }
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth + 1)?;
@@ -278,13 +282,18 @@ fn unknown_tag(tag: &Tag, span: Span) -> DocumentError {
         span,
         message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
         hint: Some("template functions such as !Sub must be resolved before".to_owned()),
+        trouble: Trouble::Other,
     }
 }
 
-/// Most errors of the scanner are a line that begins in the wrong column.
+/// Most errors of the scanner are a line that begins in the wrong column; between brackets columns play no part.
 fn scan_hint(message: &str) -> Option<String> {
     let hint = if message.starts_with("tabs") {
         "indent by spaces"
+    } else if message.starts_with("while parsing a flow mapping") {
+        "a `{` before this is not closed by a `}`, or a comma between two fields is missing"
+    } else if message.starts_with("while parsing a flow sequence") {
+        "a `[` before this is not closed by a `]`, or a comma between two values is missing"
     } else if message.contains("mapping values are not")
         || message.contains("did not find expected")
     {
@@ -296,7 +305,7 @@ fn scan_hint(message: &str) -> Option<String> {
 }
 
 fn error(span: Span, message: &str) -> DocumentError {
-    DocumentError { span, message: message.to_owned(), hint: None }
+    DocumentError { span, message: message.to_owned(), hint: None, trouble: Trouble::Other }
 }
 
 /// The scanner counts characters, everything else here counts bytes.

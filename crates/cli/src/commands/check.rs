@@ -9,6 +9,7 @@ use everstep_config::model::{DefinitionOrigin, StateMachine};
 use everstep_config::{Config, Parsed};
 
 use crate::agreement::{self, Disagreement, Others};
+use crate::code;
 use crate::configuration;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
@@ -170,12 +171,13 @@ fn check(parsed: Parsed, others: Others) -> Vec<Checked<Found>> {
     for machine in parsed.fragment().iter().flat_map(|config| &config.state_machines) {
         definitions.check(machine, parsed.config(), others);
     }
+    let code = parsed.fragment().map(|config| code::check(config, &parsed.sources));
     let mut checked: Vec<Checked<Found>> = parsed
         .sources
         .into_iter()
         .map(|source| Checked { source, diagnostics: Vec::new(), omitted: 0 })
         .collect();
-    for found in parsed.diagnostics {
+    for found in parsed.diagnostics.into_iter().chain(code.into_iter().flatten()) {
         checked[found.file].diagnostics.push(Found::Configuration(found));
     }
     if let Some(entry) = checked.first_mut() {

@@ -62,16 +62,21 @@ impl Explain {
         Ok(Exit::Good)
     }
 
-    /// The configuration to ask: the one that is named, or the one of this folder for what is no file.
+    /// The configuration to ask: the one that is named, or the one of this folder for what is a function of it, or
+    /// no file.
     fn configuration(&self) -> anyhow::Result<Option<PathBuf>> {
         if let Some(path) = &self.config {
             return configuration::locate(path).map(Some);
         }
-        let definition = self.subject == "-" || Path::new(&self.subject).exists();
-        if definition || self.state.is_some() {
+        if self.subject == "-" || self.state.is_some() {
             return Ok(None);
         }
-        Ok(configuration::in_folder(Path::new(".")))
+        let here = configuration::in_folder(Path::new("."));
+        if !Path::new(&self.subject).exists() {
+            return Ok(here);
+        }
+        // Code is often in a folder that is called as the function is.
+        Ok(here.filter(|here| has_function(here, &self.subject)))
     }
 
     fn function(&self, path: &Path) -> anyhow::Result<Exit> {
@@ -103,6 +108,12 @@ impl Explain {
         }
         Ok(text::state(&facts, source.name(), Stream::Data.width()))
     }
+}
+
+/// Whatever else is wrong with the configuration.
+fn has_function(path: &Path, name: &str) -> bool {
+    configuration::read(path)
+        .is_ok_and(|parsed| parsed.fragment().is_some_and(|config| config.function(name).is_some()))
 }
 
 fn find<'m>(machine: &'m Machine, name: &str, file: &str) -> anyhow::Result<Found<'m>> {

@@ -145,8 +145,12 @@ fn tell_failure(function: &str, answer: &Answer, has_key: bool) -> anyhow::Resul
     for line in failure::stack(&failed) {
         text += &format!("  {line}\n");
     }
+    text += &failure::indented("it answered:", &failure::body(&failed));
+    text += &failure::indented("it wrote:", &answer.log());
     text += match has_key {
-        true => "hint: this is the answer to every call with this key; another key runs it again\n",
+        true => {
+            "hint: with `idempotent: result` the next call with this key runs it again; else that needs another key\n"
+        }
         false => {
             "hint: a call that is waited for runs once; with --async it is retried as the function's policy says\n"
         }
@@ -157,6 +161,6 @@ fn tell_failure(function: &str, answer: &Answer, has_key: bool) -> anyhow::Resul
 fn tell_accepted(function: &str, id: &str) -> anyhow::Result<()> {
     Stream::Data.write(&format!("{id}\n"))?;
     Stream::Story.write(&format!(
-        "{function} will be run; `everstep invocations show {id}` tells what becomes of it\n"
+        "the event for {function} is accepted; `everstep invocations show {id}` tells what becomes of it\n"
     ))
 }

@@ -37,6 +37,7 @@ impl Catalog {
                 "arn": settings.terms.arn,
                 "version": settings.version,
                 "concurrency": settings.concurrency,
+                "throttles": settings.throttles,
                 "policy": settings.terms.policy,
                 "maxEventAgeMs": settings.event_age_max_ms,
                 "workers": standing.workers,

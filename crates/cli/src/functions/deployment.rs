@@ -112,6 +112,7 @@ fn function(function: &config::Function) -> run::Function {
         timeout_ms: function.timeout_ms.value,
         memory_mib: function.memory_mib.unwrap_or(MEMORY_MIB),
         concurrency_max: Some(function.concurrency.value.unwrap_or(CONCURRENCY)),
+        instances_min: function.min_instances,
         idle_ms_max: function.idle_timeout_ms,
         invocations_max: function.max_invocations,
         bootstrap: match function.bootstrap {

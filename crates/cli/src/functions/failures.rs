@@ -14,7 +14,7 @@ use everstep_invocations::{
 };
 use everstep_runtime::{Cancelled, Failed, Task, TaskRunner};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{RwLock, Semaphore};
 
 use super::calls::Calls;
 use super::destinations::Destinations;
@@ -33,6 +33,8 @@ pub(crate) struct Failures {
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
     gates: Mutex<HashMap<String, Arc<Gate>>>,
+    /// Held by all that are being told; whether no more are to be.
+    stopped: RwLock<bool>,
     runtime: Handle,
 }
 
@@ -85,8 +87,16 @@ impl Failures {
         invocations: Arc<Invocations>,
         destinations: Arc<Destinations>,
     ) -> Self {
-        let gates = Mutex::default();
-        Self { calls, invocations, destinations, gates, runtime: Handle::current() }
+        let (gates, stopped) = (Mutex::default(), RwLock::new(false));
+        let runtime = Handle::current();
+        Self { calls, invocations, destinations, gates, stopped, runtime }
+    }
+
+    /// Tells nobody any more, and waits for those who are being told, at most for `grace`.
+    pub(super) async fn shut_down(&self, grace: Duration) {
+        if let Ok(mut stopped) = tokio::time::timeout(grace, self.stopped.write()).await {
+            *stopped = true;
+        }
     }
 
     fn gate(&self, target: &str) -> Arc<Gate> {
@@ -104,7 +114,7 @@ impl Failures {
         let mut pause = AGAIN_MIN;
         loop {
             match self.try_to_tell(&failed, &gate).await {
-                Ok(()) => return failed.told(),
+                Ok(()) => return,
                 Err(Untold::Yet(why)) => gate.warn(&failed, &why),
                 Err(Untold::Gone) => {
                     return warn(&failed, "its execution is gone, and it is given up");
@@ -118,16 +128,22 @@ impl Failures {
 
     async fn try_to_tell(&self, failed: &Failed, gate: &Gate) -> Result<(), Untold> {
         let _room = gate.room.acquire().await.map_err(|_| Untold::Stopping)?;
+        let stopped = self.stopped.read().await;
+        if *stopped {
+            return Err(Untold::Stopping);
+        }
         let target = self.resolve(&failed.ending.target).map_err(Untold::Yet)?;
         // Made anew each time: what waits to be told is not held in memory.
         let record = self.record(failed).await?;
         match target.function() {
-            Some(function) => self.accept(function, failed, record).await,
+            Some(function) => self.accept(function, failed, record).await?,
             None => {
                 let sent = self.destinations.send(&target, &failed.id(), &record).await;
-                sent.map_err(Untold::Yet)
+                sent.map_err(Untold::Yet)?;
             }
         }
+        failed.told();
+        Ok(())
     }
 
     async fn record(&self, failed: &Failed) -> Result<Vec<u8>, Untold> {

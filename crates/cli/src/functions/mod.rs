@@ -64,6 +64,7 @@ impl Functions {
         around: &Surroundings<'_>,
         mut deployment: Deployment,
         ear: Ear,
+        watch: Arc<dyn everstep_invocations::Observer>,
     ) -> Result<Self> {
         let client = Arc::new(Client::new(ClientOptions::default())?);
         let shim = vec![std::env::current_exe()?.into(), SHIM.into()];
@@ -85,7 +86,7 @@ impl Functions {
             store,
             functions: calls.clone(),
             destinations: destinations.clone(),
-            observer: Arc::new(Troubles),
+            observer: watch,
             clock: Arc::new(SystemClock),
             settings: everstep_invocations::Settings::default(),
         })?);
@@ -150,6 +151,7 @@ impl Functions {
     /// are waited for, so that nobody waits twice.
     pub(crate) async fn shut_down(&self, deadline: Instant) {
         let left = move || deadline.saturating_duration_since(Instant::now());
+        self.failures.shut_down(left()).await;
         let invocations = self.invocations.clone();
         let _ = tokio::task::spawn_blocking(move || invocations.shut_down(left())).await;
         self.host.shut_down(left()).await;
@@ -167,30 +169,4 @@ fn remote(client: &Arc<Client>, endpoint: &str, region: &str) -> RemoteLambda {
         Credentials { access_key_id, secret_access_key, session_token }
     });
     RemoteLambda::new(client.clone(), endpoint, region, credentials)
-}
-
-/// What goes wrong is told; what is final is told by the engine of executions, which shares the store.
-struct Troubles;
-
-impl everstep_invocations::Observer for Troubles {
-    fn delivery_failed(
-        &self,
-        id: everstep_invocations::InvocationId,
-        target: &everstep_invocations::Target,
-        why: &str,
-    ) {
-        let _ = crate::output::Stream::Story.write(&format!(
-            "warning: the record of invocation {id} does not reach {}: {why}; it is tried again\n",
-            target.0
-        ));
-    }
-
-    fn stranded(
-        &self,
-        id: everstep_invocations::InvocationId,
-        error: &everstep_invocations::Error,
-    ) {
-        let _ = crate::output::Stream::Story
-            .write(&format!("error: invocation {id} cannot go on: {error}\n"));
-    }
 }

@@ -40,21 +40,25 @@ impl Operations {
         let source = Source::new(SourceKind::Invoke, &function);
         let request = Request { function, payload, source, key, unparseable: false };
         let version = settings.version.clone();
-        let answered = |id: InvocationId, payload, failed| {
-            Ok(Invoked { id: id.to_string(), version, payload, failed })
+        let answered = |id: InvocationId, payload, failed, log| {
+            Ok(Invoked { id: id.to_string(), version, payload, failed, log })
         };
         match manner {
-            Manner::DryRun => answered(InvocationId::drawn([0, 0]), Vec::new(), false),
+            Manner::DryRun if settings.concurrency == 0 => Err(refusal(&Error::Forbidden)),
+            Manner::DryRun => {
+                let bits = uuid::Uuid::new_v4().as_u64_pair();
+                answered(InvocationId::drawn([bits.0, bits.1]), Vec::new(), false, Vec::new())
+            }
             // As Lambda does it, such calls have no client context: it is taken and left.
             Manner::Event => {
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
-                answered(accepted.id, Vec::new(), false)
+                answered(accepted.id, Vec::new(), false, Vec::new())
             }
             Manner::RequestResponse => {
-                let Finished { id, state, response, log: _ } =
+                let Finished { id, state, response, log } =
                     ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
                 let response = response.unwrap_or_else(|| b"null".to_vec());
-                answered(id, response, state != State::Succeeded)
+                answered(id, response, state != State::Succeeded, log)
             }
         }
     }
@@ -62,8 +66,19 @@ impl Operations {
     async fn operate(self, operation: String, body: Value) -> Answer {
         match operation.as_str() {
             "ListFunctions" => Ok(self.catalog.all()),
-            "ListInvocations" => self.blocking(move |all| list(all, &body)).await,
-            "ShowInvocation" => self.blocking(move |all| show(all, &body)).await,
+            "ListInvocations" => {
+                let calls = self.calls.clone();
+                let mut found = self.blocking(move |all| list(all, &body)).await?;
+                let all = found["invocations"].as_array_mut().into_iter().flatten();
+                all.for_each(|invocation| say_if_missing(&*calls, invocation));
+                Ok(found)
+            }
+            "ShowInvocation" => {
+                let calls = self.calls.clone();
+                let mut found = self.blocking(move |all| show(all, &body)).await?;
+                say_if_missing(&*calls, &mut found);
+                Ok(found)
+            }
             "DescribeSession" => self.blocking(move |all| session(all, &body)).await,
             "CancelInvocation" => {
                 let id = id(&body)?;
@@ -207,6 +222,15 @@ fn show(all: &Invocations, body: &Value) -> Answer {
         answer["response"] = as_json(response);
     }
     Ok(answer)
+}
+
+/// What waits for a function that is not configured any more waits until it is again.
+fn say_if_missing(functions: &dyn everstep_invocations::Functions, invocation: &mut Value) {
+    let waits = matches!(invocation["state"].as_str(), Some("Accepted" | "Waiting"));
+    let name = invocation["function"].as_str().unwrap_or_default();
+    if waits && functions.function(name).is_none() {
+        invocation["functionMissing"] = true.into();
+    }
 }
 
 /// What is not JSON is shown as a text.

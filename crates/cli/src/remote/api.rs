@@ -165,8 +165,8 @@ impl Api {
         let why = error.to_string();
         let why = why.rsplit_once("cannot be reached: ").map_or(&*why, |(_, why)| why);
         anyhow::Error::new(Unanswered(format!(
-            "nothing answers at {}: {why}\nhint: start a server with `everstep serve`, or name another one with \
-             --endpoint URL or EVERSTEP_ENDPOINT",
+            "nothing answers at {}: {why}\nhint: start a server with `everstep dev` or `everstep serve` (with functions: \
+             `everstep serve --functions PATH`), or name another one with --endpoint URL or EVERSTEP_ENDPOINT",
             self.endpoint
         )))
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::api::{Api, Unanswered};
-use super::{failure, invocation, shown};
+use super::{failure, invocation};
 use crate::output::Stream;
 use crate::run::words;
 
@@ -95,16 +95,13 @@ pub(crate) fn failure_told(function: &str, ended: &Value) -> String {
             for line in failure::stack(failed) {
                 text += &format!("  {line}\n");
             }
-            text
+            text + &failure::indented("it wrote:", &failure::log(failed))
         }
         None => format!("{function} has not run\n"),
     };
     text += &format!("{state}\n");
-    let id = shown::text(ended, "invocationId");
     if ended["deadLetter"] == true {
-        text += &format!(
-            "hint: it is a dead letter: `everstep deadletters redrive {id}` runs it again, with all its retries\n"
-        );
+        text += &format!("hint: {}\n", failure::remedy(ended));
     }
     text
 }

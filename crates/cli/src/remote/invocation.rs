@@ -45,7 +45,9 @@ fn head(invocation: &Value) -> Vec<(&'static str, String)> {
         Value::Null => String::new(),
         payload => shown::payload(&payload.to_string(), room),
     };
-    let throttled = invocation["throttledCount"].as_u64().filter(|count| *count > 0);
+    let throttled = invocation["throttledCount"].as_u64();
+    // What is not there has no slots that could be taken.
+    let throttled = throttled.filter(|count| *count > 0 && !is_missing(invocation));
     let succeeded = invocation["state"] == "Succeeded";
     vec![
         ("Id", text("invocationId")),
@@ -70,10 +72,19 @@ fn took(record: &Value, from: &str) -> Option<i64> {
     Some(shown::millis(&record["endedAt"])? - shown::millis(&record[from])?)
 }
 
+/// Its function is not configured any more.
+pub(crate) fn is_missing(invocation: &Value) -> bool {
+    invocation["functionMissing"] == true
+}
+
 /// `Exhausted (RetriesExhausted): no retry is left`
 pub(super) fn state(invocation: &Value) -> String {
     let (state, reason) = (shown::text(invocation, "state"), shown::text(invocation, "reason"));
     let why = match reason.as_str() {
+        "" if is_missing(invocation) => {
+            let function = shown::text(invocation, "function");
+            return format!("{state}: there is no function `{function}` now");
+        }
         "" => return state,
         "RetriesExhausted" => "no retry is left",
         "EventAgeExceeded" => "the event would be too old for another attempt",
@@ -135,10 +146,22 @@ fn attempt_told(attempt: &Value) -> String {
         lines.push(failure::head(attempt));
         lines.extend(failure::stack(attempt));
     }
+    let log = failure::log(attempt);
+    if !log.is_empty() {
+        lines.push("it wrote:".to_owned());
+        lines.extend(log.iter().map(|line| format!("  {line}")));
+    }
     if let Some(delay) = attempt["nextDelayMs"].as_i64() {
         lines.push(format!("the next attempt {} later", words::span(delay)));
     }
     lines.join("\n")
+}
+
+/// Those that its record has not reached yet.
+pub(crate) fn untold(invocation: &Value) -> Vec<String> {
+    let all = invocation["destinations"].as_array().into_iter().flatten();
+    let untold = all.filter(|destination| destination["delivered"] == false);
+    untold.map(|destination| shown::text(destination, "target")).collect()
 }
 
 fn destinations(invocation: &Value) -> String {
@@ -158,9 +181,12 @@ fn destination(destination: &Value) -> String {
         (true, true) => format!("{target}, which follows"),
         (true, false) => format!("{target}, which will follow"),
         (false, true) => format!("{target}, which has been told"),
-        (false, false) => {
-            format!("{target}, which has not been told yet: that is tried until it is done")
-        }
+        (false, false) => match target.strip_prefix("queue:") {
+            Some(_) => format!("{target}, which has not been told: queues are not served yet"),
+            None => {
+                format!("{target}, which has not been told yet: that is tried until it is done")
+            }
+        },
     }
 }
 
@@ -180,14 +206,40 @@ fn session_told(session: &Value) -> String {
         let ended = if step["ended"] == true { "has ended" } else { "has not ended" };
         format!("{function} ({id}) {ended}")
     };
-    let steps = session["steps"].as_array().into_iter().flatten().map(step);
-    std::iter::once(head).chain(steps).collect::<Vec<_>>().join("\n")
+    let steps = session["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let (first, left_out, last) = bounded(steps);
+    let mut lines = vec![head];
+    lines.extend(first.iter().map(step));
+    if left_out > 0 {
+        lines.push(format!("… {}, left out here", count(left_out, "step")));
+    }
+    lines.extend(last.iter().map(step));
+    lines.join("\n")
+}
+
+/// How many steps of a session are told from its beginning, and from its end.
+const STEPS_FIRST: usize = 5;
+const STEPS_LAST: usize = 15;
+
+fn bounded(steps: &[Value]) -> (&[Value], usize, &[Value]) {
+    match steps.len().checked_sub(STEPS_FIRST + STEPS_LAST) {
+        Some(left_out) if left_out > 1 => {
+            (&steps[..STEPS_FIRST], left_out, &steps[STEPS_FIRST + left_out..])
+        }
+        _ => (steps, 0, &[]),
+    }
 }
 
 /// What will happen, and what can be done about it.
 fn next(invocation: &Value, now_ms: i64) -> String {
     let started = invocation["attemptCount"].as_u64().unwrap_or_default();
     let id = shown::text(invocation, "invocationId");
+    if is_missing(invocation) {
+        let function = shown::text(invocation, "function");
+        return format!(
+            "it waits until everstep.yaml has a function `{function}` again; `everstep invocations cancel {id}` ends it"
+        );
+    }
     match invocation["state"].as_str().unwrap_or_default() {
         "Accepted" => "it runs as soon as the function has a slot".to_owned(),
         "Running" => {
@@ -202,9 +254,7 @@ fn next(invocation: &Value, now_ms: i64) -> String {
             let (n, due) = (started + 1, shown::moment(due));
             format!("attempt {n} begins at {due}, in {wait}; {}", left(invocation, n))
         }
-        _ if invocation["deadLetter"] == true => format!(
-            "it is a dead letter: `everstep deadletters redrive {id}` runs it again, with all its retries"
-        ),
+        _ if invocation["deadLetter"] == true => failure::remedy(invocation),
         _ => match shown::text(invocation, "redrivenAs") {
             into if into.is_empty() => String::new(),
             into => format!("it was sent back: `everstep invocations show {into}`"),
@@ -266,6 +316,10 @@ mod tests {
              \nNext        attempt 3 has run for 4.0 s; it is the last one\n",
         );
         check(
+            &json!({ "state": "Waiting", "functionMissing": true, "throttledCount": 3 }),
+            "\nNext        it waits until everstep.yaml has a function `f` again; `everstep invocations cancel i` ends it\n",
+        );
+        check(
             &json!({ "state": "Exhausted", "redrivenAs": "j" }),
             "Redriven as j\n\nNext        it was sent back: `everstep invocations show j`\n",
         );
@@ -286,6 +340,33 @@ mod tests {
                 "status": "FAILED", "error": "E", "cause": "no", "failedFunction": "g", "steps": [],
             } }),
             "\nSession     FAILED: E of g\n",
+        );
+    }
+
+    #[test]
+    fn long_sessions_are_bounded() {
+        let check = |steps: usize, expected: (usize, usize, usize)| {
+            let steps = vec![Value::Null; steps];
+            let (first, left_out, last) = bounded(&steps);
+            assert_eq!((first.len(), left_out, last.len()), expected);
+        };
+        check(3, (3, 0, 0));
+        check(21, (21, 0, 0));
+        check(22, (5, 2, 15));
+        check(1000, (5, 980, 15));
+    }
+
+    #[test]
+    fn what_an_attempt_wrote() {
+        let attempt = json!({
+            "n": 1000, "startedAt": "2026-11-16T09:30:01.000Z", "endedAt": "2026-11-16T09:30:01.000Z",
+            "outcome": "Failed", "errorType": "E", "errorMessage": "no", "log": ["[ERROR] E\rat app.py", "done"],
+        });
+        check(
+            &json!({ "state": "Exhausted", "attempts": [attempt] }),
+            "\n…            999 attempts, only counted\n\
+             Attempt 1000 2026-11-16 09:30:01Z, failed after 0 ms\n             E: no\n             \
+             it wrote:\n               [ERROR] E\n               at app.py\n               done\n",
         );
     }
 

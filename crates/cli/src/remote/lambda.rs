@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use everstep_client::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use serde_json::{Value, json};
 
-use super::Api;
 use super::problem::Refused;
+use super::{Api, failure};
 
 /// The function has a time limit of its own, which the server keeps.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
@@ -48,6 +50,8 @@ pub(crate) struct Answer {
     /// The payload is an error.
     pub(crate) failed: bool,
     pub(crate) payload: String,
+    /// The last that the function wrote, in Base64.
+    log: String,
 }
 
 impl Answer {
@@ -60,10 +64,19 @@ impl Answer {
         if self.failed {
             answer["FunctionError"] = json!("Unhandled");
         }
+        if self.failed && !self.log.is_empty() {
+            answer["LogResult"] = json!(self.log);
+        }
         if !self.payload.is_empty() {
             answer["Payload"] = self.payload_json();
         }
         answer
+    }
+
+    /// The last lines that the function wrote.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let bytes = BASE64_STANDARD.decode(&self.log).unwrap_or_default();
+        failure::written(String::from_utf8_lossy(&bytes).lines())
     }
 
     /// What is not JSON is a text.
@@ -83,6 +96,10 @@ impl Api {
             )
             .body(call.payload)
             .timeout(PATIENCE);
+        if call.manner == Manner::RequestResponse {
+            let tail = HeaderValue::from_static("Tail");
+            request = request.header(HeaderName::from_static("x-amz-log-type"), tail);
+        }
         if let Some(key) = call.key {
             let key = HeaderValue::try_from(key).context("the key cannot stand in a header")?;
             request = request.header(HeaderName::from_static("idempotency-key"), key);
@@ -103,6 +120,7 @@ fn answer(response: &Response) -> Answer {
         version: header(&response.headers, "x-amz-executed-version"),
         failed: response.headers.contains_key("x-amz-function-error"),
         payload: String::from_utf8_lossy(&response.body).into_owned(),
+        log: header(&response.headers, "x-amz-log-result"),
     }
 }
 
@@ -135,6 +153,19 @@ fn encoded(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_written() {
+        let check = |log: &str, expected: &[&str]| {
+            let (id, version, payload) = Default::default();
+            let answer =
+                Answer { status: 200, id, version, failed: true, payload, log: log.to_owned() };
+            assert_eq!(answer.log(), expected);
+        };
+        check("W0VSUk9SXSBFDWF0IGFwcC5weQpkb25lCg==", &["[ERROR] E", "at app.py", "done"]);
+        check("", &[]);
+        check("no Base64", &[]);
+    }
 
     #[test]
     fn names_in_paths() {

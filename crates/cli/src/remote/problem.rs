@@ -67,6 +67,9 @@ impl Refused {
             "ResourceConflictException" if self.operation == "CancelInvocation" => {
                 "what has ended cannot be cancelled; `everstep invocations show ID` tells how it ended"
             }
+            "TooManyRequestsException" if self.message.contains("its concurrency is 0") => {
+                "give it a `concurrency` of 1 or more in everstep.yaml"
+            }
             "TooManyRequestsException" if self.operation == "Invoke" => {
                 "--async lets it wait for its turn"
             }

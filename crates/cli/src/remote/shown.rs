@@ -40,11 +40,16 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
     Stream::Data.write(&lines.collect::<String>())
 }
 
+/// What names have, so that blocks of facts stand below each other.
+const NAME_WIDTH: usize = 12;
+
 /// What there is to say of one thing, a line each; what is empty is left out.
 pub(crate) fn facts(facts: &[(&str, String)]) -> String {
-    let told = facts.iter().filter(|(_, text)| !text.is_empty());
-    told.map(|(name, text)| format!("{name:12}{}\n", text.replace('\n', "\n            ")))
-        .collect()
+    let told = || facts.iter().filter(|(_, text)| !text.is_empty());
+    let longest = told().map(|(name, _)| name.chars().count() + 1).max().unwrap_or_default();
+    let (width, line) =
+        (longest.max(NAME_WIDTH), "\n".to_owned() + &" ".repeat(longest.max(NAME_WIDTH)));
+    told().map(|(name, text)| format!("{name:width$}{}\n", text.replace('\n', &line))).collect()
 }
 
 /// The API's own answer.
@@ -99,6 +104,13 @@ mod tests {
         check(serde_json::json!(1_700_000_000.999), "2023-11-14 22:13:20Z");
         check(serde_json::json!("2023-11-14T22:13:20.999Z"), "2023-11-14 22:13:20Z");
         check(Value::Null, "");
+    }
+
+    #[test]
+    fn names_of_any_length() {
+        let told = |name| facts(&[(name, "a\nb".to_owned()), ("None", String::new())]);
+        assert_eq!(told("Attempt 999"), "Attempt 999 a\n            b\n");
+        assert_eq!(told("Attempt 1000"), "Attempt 1000 a\n             b\n");
     }
 
     #[test]

@@ -76,9 +76,10 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
     let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
     let mut loaded = project.map(|project| Loaded::new(project, &settings));
-    let functions = functions(&settings, store.clone(), loaded.as_ref(), teller.as_ref())?;
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
     let (watch, failed) = Watch::new(log.clone(), teller.clone());
+    let functions =
+        functions(&settings, store.clone(), loaded.as_ref(), teller.as_ref(), watch.clone())?;
     let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
     let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
     let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
@@ -88,7 +89,7 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
             Some(teller) => Arc::new(Told { tasks, teller }),
             None => tasks,
         },
-        observer: Arc::new(watch),
+        observer: watch,
         clock: Arc::new(SystemClock),
         settings: everstep_runtime::Settings {
             retention_ms: settings.retention_ms,
@@ -131,7 +132,7 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
         let stop = async {
             tokio::select! {
                 () = signals.recv() => {}
-                Some(error) = failed.recv() => outcome = Err(error.into()),
+                Some(error) = failed.recv() => outcome = Err(error),
                 () = reloading => {}
             }
             deadline = farewell::deadline();
@@ -160,6 +161,7 @@ fn functions(
     store: Arc<dyn Store>,
     loaded: Option<&Loaded>,
     teller: Option<&Teller>,
+    watch: Arc<Watch>,
 ) -> Result<Functions> {
     let around = Surroundings {
         data: &settings.data,
@@ -172,7 +174,7 @@ fn functions(
         Some(teller) => Arc::new(teller.clone()),
         None => Arc::new(logs::Lines),
     };
-    Functions::open(store, &around, deployment.unwrap_or_default(), ear)
+    Functions::open(store, &around, deployment.unwrap_or_default(), ear, watch)
 }
 
 /// One line: where it listens, where the data is, how to call it.

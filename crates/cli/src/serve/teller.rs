@@ -10,13 +10,15 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use anyhow::Result;
 use everstep_history::Event;
 use everstep_interpreter::Failure;
+use everstep_invocations::{Invocation, State};
 use everstep_runners::{Event as Happened, Observer, Stream as Said};
 use everstep_runtime::{
     Cancelled, ExecutionId, Failed, Message, Postbox, Report, Step, Task, TaskRunner,
 };
 use serde_json::Value;
 
-use crate::output::Stream;
+use crate::output::{Stream, count};
+use crate::run::words::measured;
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 4096;
@@ -76,6 +78,50 @@ impl Teller {
             }
         }
     }
+}
+
+impl Teller {
+    /// Ends of attempts and of invocations. Of a call that somebody waits for without a key nothing is said:
+    /// he is told himself.
+    pub(crate) fn changed(&self, invocation: &Invocation) {
+        if let Some(line) = told(invocation) {
+            self.tell(&line);
+        }
+    }
+}
+
+fn told(invocation: &Invocation) -> Option<String> {
+    let Invocation { id, function, attempts, state, .. } = invocation;
+    let attempt = attempts.latest();
+    let why = attempt.and_then(|attempt| attempt.failure.as_ref()).map(|failure| {
+        let message = if failure.message.is_empty() { "" } else { ": " };
+        format!("{}{message}{}", failure.error_type, short(&failure.message))
+    });
+    let why = why.unwrap_or_default();
+    let times = count(attempts.started() as usize, "attempt");
+    Some(match state {
+        State::Accepted | State::Running => return None,
+        State::Waiting { .. } => {
+            let delay = attempt.and_then(|attempt| attempt.next_delay_ms)?;
+            let (n, delay) = (attempts.started(), i64::try_from(delay).unwrap_or(i64::MAX));
+            format!("! {function} attempt {n} failed: {why}; again in {}", measured(delay))
+        }
+        State::Succeeded if attempts.started() > 1 => {
+            format!("+ {function} succeeded after {times}")
+        }
+        State::Succeeded => format!("+ {function} succeeded"),
+        State::Cancelled => format!("! {function} was cancelled after {times}"),
+        State::Exhausted { .. } | State::Expired | State::Parked => {
+            let reason = state.reason().map_or(state.name(), |reason| reason.name());
+            let why = if why.is_empty() { why } else { format!(", last {why}") };
+            let hint = if invocation.dead {
+                format!("; everstep deadletters show {id}")
+            } else {
+                String::new()
+            };
+            format!("! {function} gave up after {times} ({reason}){why}{hint}")
+        }
+    })
 }
 
 /// `machine/name`

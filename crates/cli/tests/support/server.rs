@@ -98,8 +98,8 @@ fn scrubbed(text: &str) -> String {
     };
     let text = replace(text, r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "YYYY-MM-DD HH:MM:SSZ");
     let text = replace(&text, r#""(\w+Date|timestamp)": [\d.]+"#, "\"$1\": TIME");
-    let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", "UUID");
     let text = replace(&text, r#""workerPid": \d+"#, "\"workerPid\": PID");
+    let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", "UUID");
     let text = replace(&text, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "YYYY-MM-DDTHH:MM:SSZ");
     let text = replace(&text, r"in (\d+ h \d+ min|\d+ min \d+ s)", "in TIME");
     let text = replace(&text, r"(?m)^.* (\d+\.\d s|\d+ ms)( .*)?$", "«$0»");

@@ -226,7 +226,7 @@ impl Shard {
             let Some((id, index)) = layout::parse_delivery(&key) else { continue };
             // Its end may be on its way to the store, and nothing leaves before that is there.
             let ticket = self.slots.get(&id).map_or(0, |slot| slot.ticket);
-            if self.is_acknowledged(ticket) {
+            if self.ledger.is_acknowledged(ticket) {
                 self.deliver_once((id, index), now_ms);
             } else {
                 self.follow(ticket, vec![After::Post(Message::Deliver { id, index })]);

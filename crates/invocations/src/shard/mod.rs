@@ -23,9 +23,8 @@ mod tick;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use everstep_store::Space;
+use everstep_store::{Ledger, Space};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -56,12 +55,8 @@ pub(crate) struct Shard {
     watching: usize,
     /// What leaves memory when its last commit is acknowledged.
     leaving: VecDeque<(u64, InvocationId)>,
-    /// The last commit handed over, and the last acknowledged.
-    ticket: u64,
-    acknowledged: Arc<AtomicU64>,
+    ledger: Ledger,
     next_sweep_ms: i64,
-    /// Who this engine is to the store.
-    owner: Vec<u8>,
     chance: Pcg64Mcg,
 }
 
@@ -74,8 +69,11 @@ impl Shard {
         seed: u64,
         now_ms: i64,
     ) -> Result<Self> {
+        let mut chance = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48));
+        let owner = [chance.next_u64(), chance.next_u64()].map(u64::to_be_bytes).concat();
         let mut opened = Self {
             shard,
+            ledger: world.take_over(shard, owner),
             slots: HashMap::new(),
             sessions: HashMap::new(),
             timers: BTreeSet::new(),
@@ -83,15 +81,10 @@ impl Shard {
             outbox: Outbox::default(),
             watching: 0,
             leaving: VecDeque::new(),
-            ticket: 0,
-            acknowledged: Arc::default(),
             next_sweep_ms: now_ms.saturating_add(world.settings.sweep_every_ms),
-            owner: Vec::new(),
-            chance: Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48)),
+            chance,
             world,
         };
-        opened.owner = opened.draw().map(u64::to_be_bytes).concat();
-        opened.own();
         opened.find_addressees(now_ms)?;
         opened.read_near(now_ms)?;
         Ok(opened)
@@ -164,10 +157,6 @@ impl Shard {
             self.leaving.push_back((slot.ticket, slot.invocation.id));
         }
         self.slots.insert(slot.invocation.id, slot);
-    }
-
-    fn draw(&mut self) -> [u64; 2] {
-        [self.chance.next_u64(), self.chance.next_u64()]
     }
 
     /// A number from 0 up to 1.

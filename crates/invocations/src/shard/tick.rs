@@ -1,6 +1,6 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
-use everstep_store::{Batch, Scan, Space};
+use everstep_store::{Batch, Space, each_row};
 
 use super::Shard;
 use super::slot::Slot;
@@ -75,21 +75,15 @@ impl Shard {
     /// Reads timers that have come near. All that were missed are among them.
     pub(super) fn read_near(&mut self, now_ms: i64) -> Result<()> {
         let until_ms = now_ms.saturating_add(self.world.settings.horizon_ms);
-        let mut from = layout::from(Order::Due, self.far_from_ms);
+        let from = layout::from(Order::Due, self.far_from_ms);
         let to = layout::from(Order::Due, until_ms);
-        loop {
-            let scan = Scan::between(&from, &to, READ_AT_A_TIME);
-            let rows = self.world.store.scan(self.shard, Space::InvocationOrders, scan)?;
-            for (key, _) in &rows {
-                let timer = layout::parse_at(key)
-                    .ok_or_else(|| Error::damaged("a key of what is due cannot be read"))?;
-                self.timers.insert(timer);
-            }
-            let Some((last, _)) = rows.last().filter(|_| rows.len() == READ_AT_A_TIME) else {
-                break;
-            };
-            from = [last.as_slice(), &[0]].concat();
-        }
+        let (timers, place) = (&mut self.timers, (self.shard, Space::InvocationOrders));
+        each_row(&*self.world.store, place, (&from, &to), READ_AT_A_TIME, |(key, _)| {
+            let timer = layout::parse_at(&key)
+                .ok_or_else(|| Error::damaged("a key of what is due cannot be read"))?;
+            timers.insert(timer);
+            Ok::<_, Error>(())
+        })?;
         self.arm_on_their_way(until_ms);
         self.far_from_ms = until_ms;
         Ok(())
@@ -110,7 +104,7 @@ impl Shard {
     /// What nothing needs in memory leaves it.
     fn let_go(&mut self) {
         while let Some((ticket, id)) = self.leaving.front().copied()
-            && self.is_acknowledged(ticket)
+            && self.ledger.is_acknowledged(ticket)
         {
             self.leaving.pop_front();
             let idle = self.slots.get(&id).is_some_and(|slot| {
@@ -120,7 +114,7 @@ impl Shard {
                 self.slots.remove(&id);
             }
         }
-        let acknowledged = self.acknowledged.load(std::sync::atomic::Ordering::Acquire);
-        self.sessions.retain(|_, (_, ticket)| *ticket > acknowledged);
+        let ledger = &self.ledger;
+        self.sessions.retain(|_, (_, ticket)| !ledger.is_acknowledged(*ticket));
     }
 }

@@ -207,6 +207,7 @@ impl Worker {
         match (&self.ending, &mut self.state) {
             (Some(_), _) => self.process.session.kill(),
             (None, State::Starting) => self.end(End::StartTimedOut),
+            (None, State::Idle { since, .. }) if self.pool.keeps() => *since = Instant::now(),
             (None, State::Idle { .. }) => {
                 // If it has just been given work, that is on its way.
                 if self.pool.withdraw(self.id) {
@@ -337,7 +338,7 @@ impl Worker {
         let job = match self.call_ended(id) {
             Ok(job) => job,
             Err(refusal) => {
-                let _ = reply.send(refusal);
+                let _ = reply.send(*refusal);
                 return;
             }
         };
@@ -366,20 +367,20 @@ impl Worker {
     }
 
     /// The call that the process had, if it is this one and not too late.
-    fn call_ended(&mut self, id: &str) -> Result<Job, Answer> {
-        let State::Busy { job, deadline } = &self.state else { return Err(self.unasked(id)) };
-        if job.call.request_id != id {
-            return Err(self.unasked(id));
-        }
+    fn call_ended(&mut self, id: &str) -> Result<Job, Box<Answer>> {
+        let deadline = match &self.state {
+            State::Busy { job, deadline } if job.call.request_id == id => *deadline,
+            _ => return Err(self.unasked(id).into()),
+        };
         if self.ending.is_some() {
             self.misbehaved(&format!("answered {id} after its deadline"));
             let text = "it is too late";
-            return Err(refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text));
+            return Err(refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text).into());
         }
         let since = Instant::now();
         let settling = State::Settling {
             since,
-            deadline: (*deadline).max(since + PARTING),
+            deadline: deadline.max(since + PARTING),
             expected: true,
             receipt: Outstanding::new(),
         };

@@ -57,7 +57,7 @@ async fn handlers_throw() {
     let payload = json!({ "errorType": "string", "errorMessage": "error", "trace": [] });
     assert_eq!(error.payload, payload);
     let (_, log) = house.error_and_log(doing("log", 0)).await;
-    assert!(log[0].ends_with("\tr-1\tINFO\thello { a: 1 }"), "{:?}", log);
+    assert!(log[0].ends_with("\tr-1\tINFO\thello { a: 1 }"), "{log:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

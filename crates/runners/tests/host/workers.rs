@@ -94,6 +94,26 @@ async fn a_call_that_is_cancelled_leaves_no_code_running() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn some_processes_are_there_without_calls() {
+    let house = House::python(|function| {
+        function.instances_min = 2;
+        function.idle_ms_max = 20;
+    });
+    let idle = |house: &House| house.host.standing("f").unwrap().idle;
+    until("two wait for work", || idle(&house) == 2).await;
+    assert_eq!(house.events.started(), 2);
+    pids(&house, 8, &doing("pid", 0)).await;
+    until("the others have gone", || house.host.standing("f").unwrap().workers == 2).await;
+    // One that dies is replaced.
+    house.error(doing("exit", 3)).await;
+    until("two wait for work again", || idle(&house) == 2).await;
+    let ended =
+        || house.events.all().iter().filter(|event| matches!(event, Event::Ended { .. })).count();
+    house.host.deploy(Vec::new());
+    until("nobody is kept", || ended() == house.events.started()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn idle_processes_go() {
     let house = House::python(|function| function.idle_ms_max = 50);
     let pid = house.result(doing("pid", 0)).await[0].as_u64().unwrap();
@@ -175,7 +195,7 @@ async fn what_a_process_started_ends_with_it() {
     let house = House::python(|_| {});
     let (_, log) = house.error_and_log(doing("child and exit", 0)).await;
     let child: u64 = log[0].parse().unwrap();
-    assert!(!is_alive(child), "{child}");
+    until("the child has ended", || !is_alive(child)).await;
     // One that has left the group is found by its session.
     let child = house.result(doing("child", 0)).await.as_u64().unwrap();
     assert!(is_alive(child));
@@ -231,5 +251,5 @@ async fn lines_are_tagged_with_the_call() {
     until("the line is told", || house.events.all().iter().any(told)).await;
     // The next call's tail has none of it.
     let (_, log) = house.error_and_log(doing("raise", 0)).await;
-    assert_eq!(log.len(), 1, "{:?}", log);
+    assert_eq!(log.len(), 1, "{log:?}");
 }

@@ -19,11 +19,10 @@ mod wake;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use everstep_history::{Attempt, Event};
 use everstep_interpreter::{Execution, undelivered};
-use everstep_store::{Scan, Space};
+use everstep_store::{Ledger, Space, each_row};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -52,9 +51,7 @@ pub struct Shard {
     heartbeats: HashMap<ExecutionId, Vec<(Attempt, i64)>>,
     /// Executions that leave memory when their last commit is acknowledged.
     leaving: VecDeque<(u64, ExecutionId)>,
-    /// The last commit handed over, and the last acknowledged.
-    ticket: u64,
-    acknowledged: Arc<AtomicU64>,
+    ledger: Ledger,
     uses: u64,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
@@ -62,10 +59,11 @@ pub struct Shard {
     swept_to: Vec<u8>,
     /// The last commit that removed something.
     sweep_ticket: u64,
-    /// Who this engine is to the store.
-    owner: Vec<u8>,
     seeds: Pcg64Mcg,
 }
+
+/// Rows that are read from the store at a time.
+const ROWS_AT_A_TIME: usize = 10_000;
 
 impl Shard {
     /// Takes a shard over: reads what must be woken, and asks once more for what may not have been done.
@@ -76,8 +74,11 @@ impl Shard {
         seed: u64,
         now_ms: i64,
     ) -> Result<Self> {
+        let mut seeds = Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0));
+        let owner = [seeds.next_u64(), seeds.next_u64()].map(u64::to_be_bytes).concat();
         let mut opened = Self {
             shard,
+            ledger: world.take_over(shard, owner),
             slots: HashMap::new(),
             timers: BTreeSet::new(),
             far_from_ms: i64::MIN,
@@ -85,19 +86,14 @@ impl Shard {
             recovery: VecDeque::new(),
             heartbeats: HashMap::new(),
             leaving: VecDeque::new(),
-            ticket: 0,
-            acknowledged: Arc::default(),
             uses: 0,
             next_sweep_ms: now_ms + world.settings.sweep_every_ms,
             removing: HashMap::new(),
             swept_to: Vec::new(),
             sweep_ticket: 0,
-            owner: Vec::new(),
-            seeds: Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0)),
+            seeds,
             world,
         };
-        opened.owner = [opened.draw(), opened.draw()].map(u64::to_be_bytes).concat();
-        opened.own();
         opened.read_near()?;
         opened.read_far(now_ms)?;
         opened.empty_outbox()?;
@@ -105,27 +101,24 @@ impl Shard {
     }
 
     fn read_near(&mut self) -> Result<()> {
-        let (mut from, to) = layout::near_all();
-        loop {
-            const ROWS: usize = 10_000;
-            let scan = Scan::between(&from, &to, ROWS);
-            let rows = self.world.store.scan(self.shard, Space::Wakes, scan)?;
-            for (key, row) in &rows {
-                let id = layout::parse_near(key)
-                    .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
-                match Wake::of_row(row) {
-                    Wake::Near(due) => {
-                        self.timers.insert((due, id));
-                    }
-                    _ => {
-                        self.unrecovered.insert(id);
-                        self.recovery.push_back(id);
-                    }
+        let (from, to) = layout::near_all();
+        let (timers, unrecovered, recovery) =
+            (&mut self.timers, &mut self.unrecovered, &mut self.recovery);
+        let place = (self.shard, Space::Wakes);
+        each_row(&*self.world.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, row)| {
+            let id = layout::parse_near(&key)
+                .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
+            match Wake::of_row(&row) {
+                Wake::Near(due) => {
+                    timers.insert((due, id));
+                }
+                _ => {
+                    unrecovered.insert(id);
+                    recovery.push_back(id);
                 }
             }
-            let Some((last, _)) = rows.last().filter(|_| rows.len() == ROWS) else { return Ok(()) };
-            from = [last.as_slice(), &[0]].concat();
-        }
+            Ok(())
+        })
     }
 
     /// Takes a message. Everything it leads to is handed over when this returns.
@@ -167,7 +160,7 @@ impl Shard {
 
     /// The commit that removes an execution, while it is on its way.
     fn removal_of(&self, id: ExecutionId) -> Option<u64> {
-        self.removing.get(&id).copied().filter(|ticket| !self.is_acknowledged(*ticket))
+        self.removing.get(&id).copied().filter(|ticket| !self.ledger.is_acknowledged(*ticket))
     }
 
     /// An execution as it is in memory, if it is there: for those who compare it with what is stored.

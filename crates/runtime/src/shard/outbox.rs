@@ -1,7 +1,7 @@
 //! What a step asked for outside and nobody has confirmed: attempts to be cancelled, failures to be told.
 
 use everstep_history::{Attempt, FrameId};
-use everstep_store::{Batch, Scan, Space};
+use everstep_store::{Batch, Space, each_row};
 
 use super::Shard;
 use crate::after::After;
@@ -28,27 +28,23 @@ fn decode(row: &[u8]) -> Vec<Attempt> {
         .collect()
 }
 
+/// Rows that are read at a time.
+const OUTBOX_AT_A_TIME: usize = 1000;
+
 impl Shard {
     /// Asks once more for all that may not have been done before a crash.
     pub(super) fn empty_outbox(&mut self) -> Result<()> {
-        let mut from = Vec::new();
-        loop {
-            const ROWS: usize = 1000;
-            let scan = Scan::between(&from, &[], ROWS);
-            let rows = self.world.store.scan(self.shard, Space::Outbox, scan)?;
-            for (key, row) in &rows {
-                let errand = layout::parse_outbox(key)
-                    .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
-                match errand {
-                    Errand::Cancel { id, sequence } => self.cancel_again(id, sequence, row)?,
-                    Errand::Tell { id, sequence, started_ms } => {
-                        self.tell_again(id, sequence, started_ms, row)?;
-                    }
+        let (store, place) = (self.world.store.clone(), (self.shard, Space::Outbox));
+        each_row(&*store, place, (&[], &[]), OUTBOX_AT_A_TIME, |(key, row)| {
+            let errand = layout::parse_outbox(&key)
+                .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
+            match errand {
+                Errand::Cancel { id, sequence } => self.cancel_again(id, sequence, &row),
+                Errand::Tell { id, sequence, started_ms } => {
+                    self.tell_again(id, sequence, started_ms, &row)
                 }
             }
-            let Some((last, _)) = rows.last().filter(|_| rows.len() == ROWS) else { return Ok(()) };
-            from = [last.as_slice(), &[0]].concat();
-        }
+        })
     }
 
     fn cancel_again(&mut self, id: ExecutionId, sequence: u32, row: &[u8]) -> Result<()> {

@@ -31,7 +31,7 @@ impl Shard {
         if now_ms < self.next_sweep_ms {
             return;
         }
-        if !self.is_acknowledged(self.sweep_ticket) {
+        if !self.ledger.is_acknowledged(self.sweep_ticket) {
             self.next_sweep_ms = now_ms + 1;
             return;
         }
@@ -55,12 +55,12 @@ impl Shard {
         for (key, _) in &rows {
             let (_, id) = layout::parse_closed(key)
                 .ok_or_else(|| Error::damaged("a key of the closed executions cannot be read"))?;
-            if self.slots.get(&id).is_some_and(|slot| !self.is_acknowledged(slot.ticket)) {
+            if self.slots.get(&id).is_some_and(|slot| !self.ledger.is_acknowledged(slot.ticket)) {
                 // What is on its way may be a redrive.
                 return Ok(true);
             }
             let removed = self.remove(id)?;
-            self.sweep_ticket = self.ticket;
+            self.sweep_ticket = self.ledger.last();
             if removed.is_none() {
                 return Ok(true);
             }
@@ -87,7 +87,7 @@ impl Shard {
             return self.answer(slot, reply, Err(error), now_ms);
         }
         let ticket = slot.ticket;
-        if !self.is_acknowledged(ticket) {
+        if !self.ledger.is_acknowledged(ticket) {
             // What is on its way must be there before it can be removed.
             let (postbox, again) = (self.world.postbox.clone(), Message::Delete { id, reply });
             let after = After::Answer(Box::new(move |_| postbox.post(id, again)));
@@ -110,7 +110,7 @@ impl Shard {
         self.slots.remove(&id);
         let key = layout::execution(id);
         let Some(row) = self.world.store.get(self.shard, Space::Executions, &key)? else {
-            return Ok(Some(self.ticket));
+            return Ok(Some(self.ledger.last()));
         };
         let summary = Summary::decode(&row)?;
         let steps = layout::steps(summary.started_ms, id);

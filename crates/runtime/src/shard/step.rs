@@ -1,10 +1,8 @@
 //! One step: decide, write down, and only then act.
 
-use std::sync::atomic::Ordering;
-
 use everstep_history::{Event, Failure, journal};
 use everstep_interpreter::{Effect, Input, Occasion, effects};
-use everstep_store::{Batch, Expectation, Space};
+use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::Slot;
@@ -171,62 +169,17 @@ impl Shard {
     }
 
     /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
-    pub(super) fn commit(&mut self, mut batch: Batch, after: Vec<After>) -> u64 {
-        self.ticket += 1;
-        if !batch.writes.is_empty() {
-            batch.expectations.push(self.ownership());
-        }
-        let (ticket, acknowledged, world) =
-            (self.ticket, self.acknowledged.clone(), self.world.clone());
-        let done = move |outcome: everstep_store::Result<()>| match outcome {
-            Ok(()) => {
-                acknowledged.store(ticket, Ordering::Release);
-                after.into_iter().for_each(|action| action.run(&world));
-            }
-            Err(error) => {
-                let error = world.fail(error.into());
-                after.into_iter().for_each(|action| action.refuse(&error));
-            }
-        };
-        self.world.store.commit(batch, Box::new(done));
-        ticket
-    }
-
-    /// The shard is still ours. If another engine has taken it over, nothing of this one counts any more.
-    fn ownership(&self) -> Expectation {
-        let (space, key, value) =
-            (Space::Catalog, layout::OWNER.to_vec(), Some(self.owner.clone()));
-        Expectation { space, key, value }
-    }
-
-    /// Takes the shard over from whoever had it.
-    pub(super) fn own(&mut self) {
-        let mut batch = Batch::new(self.shard);
-        batch.put(Space::Catalog, layout::OWNER.to_vec(), self.owner.clone());
+    pub(super) fn commit(&mut self, batch: Batch, after: Vec<After>) -> u64 {
         let world = self.world.clone();
-        let done = move |outcome: everstep_store::Result<()>| {
-            if let Err(error) = outcome {
-                world.fail(error.into());
-            }
-        };
-        self.world.store.commit(batch, Box::new(done));
+        self.ledger.commit(batch, move |outcome| After::follow(after, outcome, &world))
     }
 
     /// What depends on commits that have been made already, the last of them `ticket`.
     pub(super) fn follow(&mut self, ticket: u64, after: Vec<After>) {
-        if after.is_empty() {
-            return;
+        if !after.is_empty() {
+            let world = self.world.clone();
+            self.ledger.after(ticket, move |outcome| After::follow(after, outcome, &world));
         }
-        if self.is_acknowledged(ticket) {
-            after.into_iter().for_each(|action| action.run(&self.world));
-        } else {
-            // An empty batch is done when all before it are.
-            self.commit(Batch::new(self.shard), after);
-        }
-    }
-
-    pub(super) fn is_acknowledged(&self, ticket: u64) -> bool {
-        ticket <= self.acknowledged.load(Ordering::Acquire)
     }
 }
 

@@ -1,13 +1,11 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
-use std::sync::atomic::Ordering;
-
 use everstep_interpreter::Input;
-use everstep_store::{Scan, Space};
+use everstep_store::{Space, each_row};
 
-use super::Shard;
 use super::slot::Slot;
 use super::wake::Wake;
+use super::{ROWS_AT_A_TIME, Shard};
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
@@ -16,8 +14,6 @@ use crate::layout;
 const WOKEN_AT_A_TIME: usize = 256;
 /// Executions that are looked at again after a start, at a time.
 const RECOVERED_AT_A_TIME: usize = 64;
-/// Timers that are read from the store at a time.
-const READ_AT_A_TIME: usize = 10_000;
 
 impl Shard {
     /// Does what is due, and says when there will be more to do. Errors concern single executions, or are
@@ -32,8 +28,8 @@ impl Shard {
         self.look_ahead(now_ms);
         self.sweep_if_due(now_ms);
         self.let_go();
-        let acknowledged = self.acknowledged.load(Ordering::Acquire);
-        self.removing.retain(|_, ticket| *ticket > acknowledged);
+        let ledger = &self.ledger;
+        self.removing.retain(|_, ticket| !ledger.is_acknowledged(*ticket));
         (self.next_ms(now_ms), troubles)
     }
 
@@ -120,20 +116,14 @@ impl Shard {
 
     pub(super) fn read_far(&mut self, now_ms: i64) -> Result<()> {
         let until_ms = now_ms.saturating_add(self.world.settings.horizon_ms);
-        let (mut from, to) = layout::far_between(self.far_from_ms, until_ms);
-        loop {
-            let scan = Scan::between(&from, &to, READ_AT_A_TIME);
-            let rows = self.world.store.scan(self.shard, Space::Wakes, scan)?;
-            for (key, _) in &rows {
-                let timer = layout::parse_far(key)
-                    .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
-                self.timers.insert(timer);
-            }
-            let Some((last, _)) = rows.last().filter(|_| rows.len() == READ_AT_A_TIME) else {
-                break;
-            };
-            from = [last.as_slice(), &[0]].concat();
-        }
+        let (from, to) = layout::far_between(self.far_from_ms, until_ms);
+        let (timers, place) = (&mut self.timers, (self.shard, Space::Wakes));
+        each_row(&*self.world.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, _)| {
+            let timer = layout::parse_far(&key)
+                .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
+            timers.insert(timer);
+            Ok::<_, Error>(())
+        })?;
         self.arm_on_their_way(until_ms);
         self.far_from_ms = until_ms;
         Ok(())
@@ -155,7 +145,7 @@ impl Shard {
     /// Executions leave memory that nothing needs there.
     pub(super) fn let_go(&mut self) {
         while let Some((ticket, id)) = self.leaving.front().copied()
-            && self.is_acknowledged(ticket)
+            && self.ledger.is_acknowledged(ticket)
         {
             self.leaving.pop_front();
             let same = self.slots.get(&id).is_some_and(|slot| slot.ticket == ticket);
@@ -188,7 +178,7 @@ impl Shard {
         let mut idle: Vec<(u64, ExecutionId)> = self
             .slots
             .values()
-            .filter(|slot| slot.is_durable() && self.is_acknowledged(slot.ticket))
+            .filter(|slot| slot.is_durable() && self.ledger.is_acknowledged(slot.ticket))
             .map(|slot| (slot.used, slot.id))
             .collect();
         idle.sort_unstable();

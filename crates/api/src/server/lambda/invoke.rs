@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use super::{named, of_query, refused};
 use crate::extension::{Invoke, Invoked, Manner, Refusal};
 
+/// As much of a log as Lambda shows.
+const LOG_BYTES_MAX: usize = 4096;
 /// Lambda's own limit on a client context, in bytes of Base64.
 const CONTEXT_BYTES_MAX: usize = 3583;
 
@@ -58,19 +60,29 @@ fn client_context(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     object.ok_or_else(|| wrong(message.to_owned()))
 }
 
-pub(super) fn written(manner: Manner, outcome: Result<Invoked, Refusal>) -> Response<Body> {
+/// Whether the caller wants to see what the code wrote.
+pub(super) fn wants_log(headers: &HeaderMap) -> bool {
+    headers.get("x-amz-log-type").is_some_and(|value| value == "Tail")
+}
+
+pub(super) fn written(
+    manner: Manner,
+    tail: bool,
+    outcome: Result<Invoked, Refusal>,
+) -> Response<Body> {
     match outcome {
-        Ok(invoked) => answer(manner, invoked),
+        Ok(invoked) => answer(manner, tail, invoked),
         Err(refusal) => refused(&refusal, &uuid::Uuid::new_v4().to_string()),
     }
 }
 
-fn answer(manner: Manner, invoked: Invoked) -> Response<Body> {
+fn answer(manner: Manner, tail: bool, invoked: Invoked) -> Response<Body> {
     let status = match manner {
         Manner::RequestResponse => 200,
         Manner::Event => 202,
         Manner::DryRun => 204,
     };
+    let log = (tail && manner == Manner::RequestResponse).then(|| log(&invoked));
     let mut response = Response::builder()
         .status(status)
         .header("x-amzn-RequestId", invoked.id)
@@ -79,7 +91,20 @@ fn answer(manner: Manner, invoked: Invoked) -> Response<Body> {
     if invoked.failed {
         response = response.header("X-Amz-Function-Error", "Unhandled");
     }
+    if let Some(log) = log {
+        response = response.header("X-Amz-Log-Result", STANDARD.encode(log));
+    }
     response.body(invoked.payload.into()).expect("its headers are plain text")
+}
+
+/// The last four kilobytes of what the code wrote, between the lines that Lambda puts around it.
+fn log(invoked: &Invoked) -> Vec<u8> {
+    let Invoked { id, version, log, .. } = invoked;
+    let mut text = format!("START RequestId: {id} Version: {version}\n");
+    log.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    text.push_str(&format!("END RequestId: {id}\n"));
+    let from = text.ceil_char_boundary(text.len().saturating_sub(LOG_BYTES_MAX));
+    text.split_off(from).into_bytes()
 }
 
 #[cfg(test)]

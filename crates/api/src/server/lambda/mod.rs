@@ -55,7 +55,10 @@ async fn invoke(
         Err(refusal) => return refused(&refusal, &request_id()),
     };
     match invoke::read(&name, &head.uri, &head.headers, payload) {
-        Ok(invoke) => invoke::written(invoke.manner, extension.invoke(invoke).await),
+        Ok(invoke) => {
+            let (manner, tail) = (invoke.manner, invoke::wants_log(&head.headers));
+            invoke::written(manner, tail, extension.invoke(invoke).await)
+        }
         Err(refusal) => refused(&refusal, &request_id()),
     }
 }

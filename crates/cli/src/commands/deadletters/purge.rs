@@ -35,7 +35,7 @@ impl Purge {
         let answer = api.operate("PurgeDeadLetters", &input)?;
         let purged = answer["purged"].as_array().into_iter().flatten();
         let purged: Vec<String> = purged.filter_map(Value::as_str).map(str::to_owned).collect();
-        let missing = self.which.missing(&purged);
+        let missing = self.which.missing(api, &purged, "purge");
         if as_json {
             shown::json(&answer)?;
         } else if missing.is_none() || !purged.is_empty() {

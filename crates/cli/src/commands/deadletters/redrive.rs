@@ -59,7 +59,8 @@ impl Redrive {
         let answer = api.operate("RedriveDeadLetters", &input)?;
         let pairs = answer["redriven"].as_array().map(Vec::as_slice).unwrap_or_default();
         let done: Vec<String> = pairs.iter().map(|pair| shown::text(pair, "id")).collect();
-        let missing = if self.limit.is_none() { self.which.missing(&done) } else { None };
+        let missing =
+            if self.limit.is_none() { self.which.missing(api, &done, "redrive") } else { None };
         if as_json {
             shown::json(&answer)?;
         } else if missing.is_none() || !done.is_empty() {

@@ -8,7 +8,7 @@ use crate::commands::invocations::last_error;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
 use crate::remote::selection::Selection;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, invocation, names, shown};
 
 #[derive(Debug, Args)]
 pub(super) struct Filter {
@@ -104,8 +104,17 @@ impl Which {
     }
 
     /// An id that was given and is none of those of which something became.
-    pub(super) fn missing(&self, done: &[String]) -> Option<anyhow::Error> {
+    pub(super) fn missing(&self, api: &Api, done: &[String], verb: &str) -> Option<anyhow::Error> {
         let id = self.ids.iter().find(|id| !done.contains(id))?;
+        let found = invocation::fetch(api, id).unwrap_or_default();
+        let untold = invocation::untold(&found);
+        if found["deadLetter"] == true && !untold.is_empty() {
+            return Some(anyhow!(
+                "{id} is a dead letter whose record has not reached {} yet\nhint: {verb} it when it has; `everstep \
+                 invocations show {id}` tells how it stands",
+                untold.join(" and ")
+            ));
+        }
         Some(anyhow!(
             "{id} is no dead letter, or none that the filters let through\nhint: `everstep invocations show {id}` \
              tells what it is"

@@ -34,11 +34,21 @@ fn row(function: &Value) -> Vec<String> {
     vec![
         shown::text(function, "name"),
         shown::text(function, "runtime"),
-        function["concurrency"].to_string(),
+        at_a_time(function),
         timeout.unwrap_or_default(),
         retries.map(|retries| policy::in_words(&retries).join("\n")).unwrap_or_default(),
         now(function),
     ]
+}
+
+/// How many run, and what becomes of more.
+fn at_a_time(function: &Value) -> String {
+    match (function["concurrency"].as_u64(), function["throttles"].as_bool()) {
+        (Some(0), _) => "0, never runs".to_owned(),
+        (Some(number), Some(true)) => format!("{number}, more calls are refused"),
+        (Some(number), Some(false)) => format!("{number}, more wait"),
+        _ => function["concurrency"].to_string(),
+    }
 }
 
 /// `2 running, 1 idle, 5 waiting`

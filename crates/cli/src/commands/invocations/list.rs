@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::output::Stream;
 use crate::remote::selection::Selection;
-use crate::remote::{Api, shown};
+use crate::remote::{Api, invocation, shown};
 
 /// List invocations, the latest first
 #[derive(Debug, Args)]
@@ -76,14 +76,17 @@ impl List {
     }
 }
 
-fn row(invocation: &Value) -> Vec<String> {
-    let text = |member| shown::text(invocation, member);
+fn row(found: &Value) -> Vec<String> {
+    let text = |member| shown::text(found, member);
     vec![
         text("invocationId"),
         text("function"),
-        text("state"),
-        shown::moment(&invocation["acceptedAt"]),
-        last_error(invocation),
+        match invocation::is_missing(found) {
+            true => format!("{} (no function)", text("state")),
+            false => text("state"),
+        },
+        shown::moment(&found["acceptedAt"]),
+        last_error(found),
     ]
 }
 

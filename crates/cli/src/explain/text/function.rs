@@ -17,9 +17,12 @@ pub(crate) fn function(facts: &FunctionFacts, width: usize) -> String {
     let timeout = format!("{} for each attempt", duration(facts.timeout_ms.value));
     text += &setting("Timeout", &timeout, &facts.timeout_ms, width);
     let concurrency = match facts.concurrency.value {
-        None => "no limit".to_owned(),
-        Some(0) => "none: every event fails with ZeroReservedConcurrency".to_owned(),
-        Some(number) => format!("{number} at a time"),
+        None => "16 at a time, calls and events beyond that wait".to_owned(),
+        Some(0) => "none: it never runs; calls are refused with 429, events fail with ZeroReservedConcurrency"
+            .to_owned(),
+        Some(number) => {
+            format!("{number} at a time, calls beyond that are refused with 429, events wait")
+        }
     };
     text += &setting("Concurrency", &concurrency, &facts.concurrency, width);
     let age = match facts.max_event_age_ms.value {

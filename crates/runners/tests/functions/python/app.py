@@ -142,13 +142,13 @@ def handler(event, context):
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         return pid
     if do == "child and exit":
         pid = os.fork()
         if pid == 0:
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         print(json.dumps(pid), flush=True)
         os._exit(1)

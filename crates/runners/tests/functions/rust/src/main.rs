@@ -1,5 +1,7 @@
 //! A handler that does what its event says.
 
+use std::io::Write as _;
+
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, run, service_fn};
 use serde_json::{Value, json};
 
@@ -11,10 +13,30 @@ async fn main() -> Result<(), Error> {
                 error_type: "OutOfStockError".to_owned(),
                 error_message: "no widgets left".to_owned(),
             }),
+            Some("witness") => {
+                witness(&event);
+                Err(Diagnostic {
+                    error_type: "Broken".to_owned(),
+                    error_message: "as planned".to_owned(),
+                })
+            }
             _ => handle(event).await.map_err(Diagnostic::from),
         }
     }))
     .await
+}
+
+/// Leaves a line with what the code was told.
+fn witness(event: &LambdaEvent<Value>) {
+    let told = event.context.client_context.as_ref().map(|context| &context.custom);
+    let line = json!({
+        "function": event.context.env_config.function_name,
+        "id": event.context.request_id,
+        "told": told,
+    });
+    let path = std::env::var("WITNESS").expect("somewhere to write");
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    writeln!(file.expect("it opens"), "{line}").expect("it is written");
 }
 
 async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
