@@ -258,6 +258,23 @@ def test_other_methods_and_paths(hostile_server, method, path, expected):
     assert (status, refusal(body)) == (expected, "UnknownOperationException")
 
 
+@pytest.mark.parametrize("path", ["/", "/2015-03-31/functions/f/invocations", "/health", "/elsewhere"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:3000", "null"])
+def test_web_pages_are_not_answered(hostile_server, path, origin):
+    sent = head(f"Origin: {origin}", "Content-Length: 2", line=f"POST {path} HTTP/1.1") + b"{}"
+    status, body = exchange(hostile_server, sent)
+    assert (status, refusal(body)) == (403, "AccessDeniedException")
+    assert "web pages" in json.loads(body)["Message"]
+
+
+def test_a_name_that_was_made_to_point_here(hostile_server):
+    sent = head("Origin: http://evil.example", "Content-Length: 2").replace(b"Host: localhost", b"Host: evil.example")
+    status, body = exchange(hostile_server, sent + b"{}")
+    assert (status, refusal(body)) == (403, "AccessDeniedException")
+    status, _ = exchange(hostile_server, head("Origin: http://localhost", "Content-Length: 2") + b"{}")
+    assert status == 200
+
+
 def test_old_http_is_spoken(hostile_server):
     status, body = exchange(hostile_server, head("Content-Length: 2", line="POST / HTTP/1.0") + b"{}")
     assert status == 200 and "stateMachines" in json.loads(body)

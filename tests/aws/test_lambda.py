@@ -97,6 +97,15 @@ def test_an_event_that_is_not_json(lambdas):
         lambdas.invoke(FunctionName="greet", Payload="{")
 
 
+@pytest.mark.parametrize("manner", ["RequestResponse", "Event"])
+def test_an_event_that_is_too_large(lambdas, manner):
+    with pytest.raises(lambdas.exceptions.RequestTooLargeException) as caught:
+        lambdas.invoke(FunctionName="greet", Payload=b" " * (6 << 20) + b"1", InvocationType=manner)
+    answer = caught.value.response
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 413
+    assert answer["Error"]["Message"] == "Request must be smaller than 6291456 bytes for the InvokeFunction operation"
+
+
 def test_an_event_that_is_accepted_is_run(functions, lambdas):
     answer = invoke(lambdas, "greet", {"n": 1}, InvocationType="Event")
     assert (answer["StatusCode"], answer["Payload"]) == (202, None)

@@ -54,8 +54,9 @@ class Shop:
         return until(over, f"the end of {execution}")
 
     def tags(self, name):
+        """All but the one that says where the machine comes from."""
         listed = self.call("ListTagsForResource", resourceArn=arn(f"stateMachine:{name}"))["tags"]
-        return {tag["key"]: tag["value"] for tag in listed}
+        return {tag["key"]: tag["value"] for tag in listed if tag["key"] != "everstep:from"}
 
     def tag(self, name, **tags):
         given = [{"key": f"everstep:{key}", "value": value} for key, value in tags.items()]

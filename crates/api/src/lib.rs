@@ -27,7 +27,7 @@ mod test_case;
 pub mod test_state;
 mod unsupported;
 
-pub use server::{Bounds, Listening, Tls, TlsError, serve};
+pub use server::{Ailing, Bounds, Listening, Tls, TlsError, serve};
 pub use service::{Building, Place, Service};
 pub use test_case::TestCases;
 pub use unsupported::Unsupported;

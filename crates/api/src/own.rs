@@ -1,5 +1,6 @@
 //! Settings of a state machine that the service does not have. They are tags, so that they are kept and
-//! shown with the machine, and any SDK can set them: `everstep:dialect` and `everstep:onFailure`.
+//! shown with the machine, and any SDK can set them: `everstep:dialect` and `everstep:onFailure`. A server
+//! writes where it has a machine from beside them, in `everstep:from`.
 //!
 //! An execution keeps what it was started with.
 
@@ -17,6 +18,9 @@ const PREFIX: &str = "everstep:";
 pub const DIALECT: &str = "everstep:dialect";
 /// Who is told of executions that do not succeed: a target, as in `everstep.yaml`.
 pub const ON_FAILURE: &str = "everstep:onFailure";
+
+/// The file that a server has made the machine of. It changes nothing.
+pub const FROM: &str = "everstep:from";
 
 /// Knows whom machines can tell. Asked when a machine is told to tell, not when it does.
 pub trait Targets: Send + Sync {
@@ -109,6 +113,7 @@ fn problem(targets: &dyn Targets, holder: Holder<'_>, key: &str, value: &str) ->
         (_, Holder::Activity) => {
             Some(format!("The tag '{key}' is a setting of state machines, not of activities"))
         }
+        (FROM, _) => None,
         (DIALECT, _) if Dialect::find(value).is_some() => None,
         (DIALECT, _) => Some(format!("The tag '{key}' must be 'spec' or 'aws', not '{value}'")),
         (ON_FAILURE, Holder::Express) => Some(format!(
@@ -147,6 +152,9 @@ mod tests {
     fn settings_are_known_by_their_names() {
         check(STANDARD, DIALECT, "aws", None);
         check(Holder::Express, DIALECT, "spec", None);
+        check(STANDARD, FROM, "/srv/everstep.yaml", None);
+        check(Holder::Express, FROM, "", None);
+        check(Holder::Activity, FROM, "/srv/everstep.yaml", Some("not of activities"));
         check(STANDARD, DIALECT, "AWS", Some("must be 'spec' or 'aws', not 'AWS'"));
         check(STANDARD, "everstep:onfailure", "function:f", Some("'everstep:onFailure'"));
         check(Holder::Express, ON_FAILURE, "function:f", Some("EXPRESS"));

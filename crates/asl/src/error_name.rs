@@ -2,7 +2,7 @@
 
 pub use everstep_retry::error_name::{
     ALL, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, LAMBDA_UNKNOWN, RUNTIME, TASK_FAILED, TIMEOUT,
-    crash, matches,
+    crash, matches, matches_told,
 };
 
 /// The names that a retrier or catcher can match.

@@ -102,6 +102,16 @@ fn invoke_and_wait_for_all_retries() {
     server.check("invoke-wait-not-async", &["invoke", "greet", "--wait"]);
 }
 
+/// A retry after an hour, twice.
+#[test]
+fn time_is_scaled_for_functions_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let scale = ("WAIT_TIME_SCALE", "0.000001");
+    let server = Server::start(directory.path(), "127.0.0.1:0", &[FUNCTIONS, scale]);
+    let output = server.run(&["invoke", "patient", "--async", "--wait"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
 /// Ctrl-C ends the waiting, and nothing else.
 #[test]
 fn a_wait_that_is_left() {

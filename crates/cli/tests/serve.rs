@@ -133,6 +133,15 @@ fn settings_that_are_wrong() {
 }
 
 #[test]
+fn data_that_cannot_be_kept() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_everstep"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", "/dev/null"])
+        .output()
+        .unwrap();
+    support::pin("serve-bad-data", "everstep serve --data /dev/null", &output);
+}
+
+#[test]
 fn test_cases() {
     let directory = tempfile::tempdir().unwrap();
     let variables = [("SFN_MOCK_CONFIG", "examples/order/mocks.json"), ("WAIT_TIME_SCALE", "0")];

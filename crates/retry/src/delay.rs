@@ -42,6 +42,8 @@ pub enum Jitter {
     UpTo(f64),
 }
 
+const MILLION: u128 = 1_000_000;
+
 impl Delay {
     /// Milliseconds before the next retry, if there were `so_far` before it. `unit` gives a number
     /// from 0 up to 1; it is called at most once, and not at all where nothing is left to chance.
@@ -65,6 +67,29 @@ impl Delay {
                 grown(float(*base_ms), *rate, so_far).min(max_ms.map_or(f64::INFINITY, float))
             }
             other => other.spread(so_far).draw(|| 0.5),
+        }
+    }
+
+    /// The same in another time: every wait takes so many millionths of what it took. Rounded to whole
+    /// milliseconds, as all of them are.
+    #[must_use]
+    pub fn scaled(&self, millionths: u64) -> Self {
+        let scale = |ms: &u64| {
+            let scaled = (u128::from(*ms) * u128::from(millionths) + MILLION / 2) / MILLION;
+            u64::try_from(scaled).unwrap_or(u64::MAX)
+        };
+        match self {
+            Self::Fixed { ms } => Self::Fixed { ms: scale(ms) },
+            Self::Azure { min_ms, max_ms } => {
+                Self::Azure { min_ms: scale(min_ms), max_ms: scale(max_ms) }
+            }
+            Self::Exponential { base_ms, rate, max_ms, jitter } => Self::Exponential {
+                base_ms: scale(base_ms),
+                rate: *rate,
+                max_ms: max_ms.as_ref().map(scale),
+                jitter: *jitter,
+            },
+            Self::Listed { ms } => Self::Listed { ms: ms.iter().map(scale).collect() },
         }
     }
 
@@ -194,6 +219,20 @@ mod tests {
         check(&exponential(1000, 2.0, None, Jitter::None), &[1000, 2000, 4000, 8000]);
         check(&exponential(3000, 1.5, Some(5000), Jitter::None), &[3000, 4500, 5000, 5000]);
         check(&exponential(0, 2.0, None, Jitter::Full), &[0, 0, 0]);
+    }
+
+    #[test]
+    fn time_can_be_scaled() {
+        let listed = Delay::Listed { ms: vec![60_000, 120_000] };
+        check(&listed.scaled(10_000), &[600, 1200, 1200]);
+        check(&listed.scaled(0), &[0, 0]);
+        check(&listed.scaled(1_000_000), &[60_000, 120_000]);
+        check(&Delay::Fixed { ms: 15 }.scaled(100_000), &[2, 2]);
+        check(&Delay::Fixed { ms: u64::MAX }.scaled(2_000_000), &[u64::MAX]);
+        let exponential = exponential(3000, 1.5, Some(5000), Jitter::None);
+        check(&exponential.scaled(500_000), &[1500, 2250, 2500, 2500]);
+        let azure = Delay::Azure { min_ms: 4000, max_ms: 900_000 };
+        assert_eq!(azure.scaled(2_000_000), Delay::Azure { min_ms: 8000, max_ms: 1_800_000 });
     }
 
     /// Nominally 1, 2, 3, 5, 9, 17 times the minimum.

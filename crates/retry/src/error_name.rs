@@ -50,6 +50,25 @@ pub fn matches(pattern: &str, error: &str) -> bool {
     }
 }
 
+/// As [`matches()`], for an error as it was reported: a crash may have been called `Lambda.Unknown`, and is
+/// matched by its own name all the same.
+#[must_use]
+pub fn matches_told(pattern: &str, error: &str, cause: Option<&str>) -> bool {
+    let behind = || cause.filter(|_| error == LAMBDA_UNKNOWN).and_then(crash_behind);
+    matches(pattern, error) || behind().is_some_and(|crash| matches(pattern, crash))
+}
+
+/// The name of the crash that was reported as `Lambda.Unknown`: its cause says which it was, in `errorType`
+/// or in words.
+fn crash_behind(cause: &str) -> Option<&'static str> {
+    let said = cause.split_once("\"errorType\"").and_then(|(_, rest)| rest.split('"').nth(1));
+    let earliest = || {
+        let found = CRASHES.into_iter().filter_map(|name| Some((cause.find(name)?, name)));
+        found.min().map(|(_, name)| name)
+    };
+    said.and_then(crash).or_else(earliest)
+}
+
 /// Whether an element of `errors` matches the failure of a function: a name as in `ErrorEquals`, a
 /// class, or `prefix.*`.
 #[must_use]
@@ -107,6 +126,32 @@ mod tests {
         check(LAMBDA_UNKNOWN, LAMBDA_UNKNOWN, true);
         check("Runtime.ExitError", LAMBDA_UNKNOWN, false);
         check("Lambda.*", LAMBDA_UNKNOWN, false);
+    }
+
+    #[test]
+    fn the_cause_says_which_crash_it_was() {
+        let check = |cause, expected| assert_eq!(crash_behind(cause), expected, "{cause}");
+        check("Runtime.ExitError", Some("Runtime.ExitError"));
+        check("Sandbox.Timedout: after Runtime.ExitError", Some("Sandbox.Timedout"));
+        let said = r#"{"errorMessage":"Runtime.ExitError?","errorType": "Runtime.OutOfMemory"}"#;
+        check(said, Some("Runtime.OutOfMemory"));
+        check(r#"{"errorType":"Error"}"#, None);
+        check("it is unknown", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_crash_that_is_told_as_unknown_is_matched_by_its_name() {
+        let check = |pattern, error, expected| {
+            let found = matches_told(pattern, error, Some("Runtime.ExitError: exit status 3"));
+            assert_eq!(found, expected, "{pattern} and {error}");
+        };
+        check("Runtime.ExitError", LAMBDA_UNKNOWN, true);
+        check(LAMBDA_UNKNOWN, LAMBDA_UNKNOWN, true);
+        check(ALL, LAMBDA_UNKNOWN, true);
+        check("Runtime.OutOfMemory", LAMBDA_UNKNOWN, false);
+        check("Runtime.ExitError", "OutOfStock", false);
+        assert!(!matches_told("Runtime.ExitError", LAMBDA_UNKNOWN, None));
     }
 
     /// Which of these patterns match a failure, in this order.

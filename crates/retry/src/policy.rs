@@ -52,6 +52,14 @@ impl Policy {
         Self::of_all(Some(retries_max), Delay::Listed { ms: vec![60_000, 120_000] })
     }
 
+    /// The same with every wait as [`Delay::scaled`] has it.
+    #[must_use]
+    pub fn scaled(&self, millionths: u64) -> Self {
+        let scale = |rule: &Rule| Rule { delay: rule.delay.scaled(millionths), ..rule.clone() };
+        let rules = self.rules.iter().map(scale).collect();
+        Self { rules, non_retryable: self.non_retryable.clone() }
+    }
+
     /// What becomes of a failure. `so_far` has the retries that each rule has had; `unit` gives a number
     /// from 0 up to 1 and is called at most once.
     pub fn verdict(
@@ -163,6 +171,14 @@ mod tests {
         let verdict = endless.verdict("X", Class::Timeout, &[u32::MAX], || 0.0);
         assert_eq!(verdict, Verdict::Retry { rule: 0, delay_ms: 7 });
         assert_eq!(endless.retries_max(), None);
+    }
+
+    #[test]
+    fn a_policy_in_another_time() {
+        let slow = Policy { non_retryable: vec!["Bad".to_owned()], ..Policy::lambda(2) };
+        let fast = slow.scaled(10_000);
+        check(&fast, &["X", "X", "X"], &[600, 1200], Verdict::Exhausted);
+        check(&fast, &["Bad"], &[], Verdict::NonRetryable);
     }
 
     /// An invocation keeps its policy as it was accepted.

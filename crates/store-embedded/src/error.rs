@@ -74,16 +74,33 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             ": the directory of a store must be writable"
         }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            ": a store is kept in a directory, and this is a file: use another path"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": make room and start again",
         _ => "",
     }
 }
 
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { error, .. } => Some(error),
-            _ => None,
-        }
+/// The message has all that is known of the error behind it.
+impl std::error::Error for OpenError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_said_once_and_explained() {
+        let check = |kind: io::ErrorKind, expected: &str| {
+            let error = OpenError::Io { path: "/data".into(), error: kind.into() };
+            assert_eq!(error.to_string(), format!("/data: {kind}{expected}"));
+            assert!(std::error::Error::source(&error).is_none());
+        };
+        let file = ": a store is kept in a directory, and this is a file: use another path";
+        check(io::ErrorKind::AlreadyExists, file);
+        check(io::ErrorKind::NotADirectory, file);
+        check(io::ErrorKind::PermissionDenied, ": the directory of a store must be writable");
+        check(io::ErrorKind::StorageFull, ": make room and start again");
+        check(io::ErrorKind::Interrupted, "");
     }
 }

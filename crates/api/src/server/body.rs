@@ -9,6 +9,8 @@ use std::pin::Pin;
 use axum::body::{Body, HttpBody};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::protocol::{Common, Error};
+
 /// So much of every body needs no room.
 const FREE_BYTES: usize = 16 * 1024;
 /// What a permit of the room stands for.
@@ -21,6 +23,22 @@ pub(super) enum Broken {
     NoRoom,
     /// The caller went away, or does not speak HTTP.
     CutOff,
+    TooSlow,
+}
+
+impl Broken {
+    /// As a caller is told who may send so many bytes.
+    pub(super) fn error(&self, bytes_max: usize) -> Error {
+        let wrong = |message: &str| Error::common(Common::Serialization, message);
+        match self {
+            Self::TooLong => {
+                wrong(&format!("the body of the request is longer than {bytes_max} bytes"))
+            }
+            Self::NoRoom => Error::common(Common::Throttling, "Rate exceeded"),
+            Self::CutOff => wrong("the body of the request ends too early"),
+            Self::TooSlow => wrong("the body of the request came too slowly"),
+        }
+    }
 }
 
 /// Room for the bodies that are being received.

@@ -7,13 +7,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use everstep_signature::{Keys, Policy, SKEW_MS};
 use serde_json::{Value, json};
 
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Listening, lambda};
+use super::{Ailing, Bounds, Listening, lambda, origin};
 use crate::extension::Extension;
 use crate::protocol::{self, Answer, Common, Error};
 use crate::service::Service;
@@ -24,14 +25,17 @@ pub(super) struct Desk {
     bounds: Bounds,
     room: Room,
     encrypted: bool,
+    pub(super) on_loopback: bool,
     pub(super) extension: Option<Arc<dyn Extension>>,
+    ailing: Option<Ailing>,
 }
 
-pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
-    let Listening { keys, tls, bounds, extension } = listening.clone();
+pub(super) fn router(service: Arc<Service>, listening: &Listening, on_loopback: bool) -> Router {
+    let Listening { keys, tls, bounds, extension, ailing } = listening.clone();
     let room = Room::new(bounds.bodies_bytes);
     let encrypted = tls.is_some();
-    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted, extension });
+    let desk =
+        Arc::new(Desk { service, keys, bounds, room, encrypted, on_loopback, extension, ailing });
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
@@ -41,12 +45,21 @@ pub(super) fn router(service: Arc<Service>, listening: &Listening) -> Router {
         .method_not_allowed_fallback(async |method, uri| {
             elsewhere(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
         })
+        .layer(from_fn_with_state(desk.clone(), origin::guard))
         .with_state(desk)
+}
+
+/// What is said to a web page: in the shape that SDKs read, for whoever looks into it.
+pub(super) fn forbidden(message: &str) -> Response {
+    let error = Error::common(Common::AccessDenied, message);
+    let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
+    written(Answer { status: StatusCode::FORBIDDEN.as_u16(), ..answer })
 }
 
 /// Alive and able to write. Until the engine has read what it must, nobody listens.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
-    match desk.service.failure() {
+    let failure = desk.service.failure().map(|error| error.to_string());
+    match failure.or_else(|| desk.ailing.as_ref()?()) {
         None => (StatusCode::OK, "{\"status\":\"ok\"}\n").into_response(),
         Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
@@ -96,7 +109,8 @@ impl Desk {
 
     async fn answer(&self, request: Request<Body>, request_id: &str) -> Result<Answer, Error> {
         let (head, body) = request.into_parts();
-        let body = self.body(body, self.bounds.body_bytes).await?;
+        let bytes_max = self.bounds.body_bytes;
+        let body = self.body(body, bytes_max).await.map_err(|broken| broken.error(bytes_max))?;
         let target = text(&head.headers, "x-amz-target");
         if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
             && let Some(extension) = &self.extension
@@ -114,18 +128,9 @@ impl Desk {
         Ok(Answer::success(operation, &output, request_id))
     }
 
-    pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Error> {
-        let wrong = |message: String| Err(Error::common(Common::Serialization, message));
+    pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Broken> {
         let received = receive(body, bytes_max, &self.room);
-        match tokio::time::timeout(self.bounds.patience, received).await {
-            Ok(Ok(received)) => Ok(received),
-            Ok(Err(Broken::TooLong)) => {
-                wrong(format!("the body of the request is longer than {bytes_max} bytes"))
-            }
-            Ok(Err(Broken::NoRoom)) => Err(Error::common(Common::Throttling, "Rate exceeded")),
-            Ok(Err(Broken::CutOff)) => wrong("the body of the request ends too early".to_owned()),
-            Err(_) => wrong("the body of the request came too slowly".to_owned()),
-        }
+        tokio::time::timeout(self.bounds.patience, received).await.unwrap_or(Err(Broken::TooSlow))
     }
 
     /// Lets through what is signed by a known key, or everything if there are no keys.

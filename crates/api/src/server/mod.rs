@@ -6,6 +6,7 @@
 mod body;
 mod handler;
 mod lambda;
+mod origin;
 mod tls;
 
 use std::future::Future;
@@ -36,7 +37,12 @@ pub struct Listening {
     pub bounds: Bounds,
     /// Answers what is not Step Functions.
     pub extension: Option<Arc<dyn Extension>>,
+    /// Asked beside the service whether all is well.
+    pub ailing: Option<Ailing>,
 }
+
+/// Why nothing can be done any more, if so.
+pub type Ailing = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 #[derive(Debug, Clone)]
 pub struct Bounds {
@@ -72,7 +78,8 @@ pub async fn serve(
     listening: Listening,
     stop: impl Future<Output = ()>,
 ) {
-    let router = handler::router(service, &listening);
+    let on_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let router = handler::router(service, &listening, on_loopback);
     let slots = Arc::new(Semaphore::new(listening.bounds.connections));
     let (stopping, stopped) = watch::channel(());
     let mut stop = pin!(stop);

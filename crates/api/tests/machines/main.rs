@@ -6,6 +6,7 @@ mod creation;
 mod deletion;
 mod house;
 mod pages;
+mod server;
 mod tags;
 mod updates;
 mod validation;

@@ -142,8 +142,9 @@ pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Conf
     let told: usize = checked.iter().map(Checked::warnings).sum();
     let warnings = warnings - told;
     if warnings > 0 {
+        let them = if warnings == 1 { "it" } else { "them" };
         let warnings = count(warnings, if told > 0 { "more warning" } else { "warning" });
-        Stream::Story.write(&format!("{warnings}: `everstep check` shows them\n"))?;
+        Stream::Story.write(&format!("{warnings}: `everstep check` shows {them}\n"))?;
     }
     Ok(config)
 }

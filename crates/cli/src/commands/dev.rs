@@ -28,7 +28,7 @@ pub(crate) struct Dev {
     #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
     dialect: Option<String>,
 
-    /// Let Wait states and retries take this much of their time, such as 0.01
+    /// Let Wait states and retries, of tasks and of functions, take this much of their time, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
 
@@ -41,12 +41,13 @@ const AFTER_HELP: &str = "\
 Examples:
   everstep dev                       everstep.yaml in this folder
   everstep dev examples/order
-  everstep executions start order-workflow --input '{\"orderId\": \"o-1\"}' --wait
+  everstep executions start order --input '{\"orderId\": \"o-1\"}' --wait
 
-It listens on loopback for anybody on this machine. What executions and functions do is told on standard error as it
-happens. A change of everstep.yaml, of a definition or of code takes effect at once; a change that is wrong is told, and
-what was there before goes on. Executions that run keep the definition they were started with. Ctrl-C ends it, and the
-next start goes on from there.";
+It listens on loopback for anybody on this machine. What executions and functions do is told on standard
+error as it happens. A change of everstep.yaml, of a definition or of code takes effect at once; a change
+that is wrong is told, and what was there before goes on. Executions that run keep the definition they were
+started with. Ctrl-C lets calls that run come to their end, a second one ends them; the next start goes on
+from there.";
 
 impl Dev {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {

@@ -56,7 +56,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
     lambda_endpoint: Option<String>,
 
-    /// Let Wait states and retries take this much of their time, such as 0.01
+    /// Let Wait states and retries, of tasks and of functions, take this much of their time, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
 
@@ -85,8 +85,9 @@ EVERSTEP_ACCESS_KEYS takes them as ID:SECRET, several separated by commas.
 On loopback anybody may call unless there are access keys. Elsewhere they are required, and requests must be
 signed by one of them, as every AWS SDK does.
 
-SIGTERM and Ctrl-C stop it when all that was accepted is written. `kill -9` loses nothing either: whatever ran
-goes on from there when it is started again.";
+SIGTERM and Ctrl-C stop it when all that was accepted is written; calls that run have ten seconds to come to
+their end, and a second signal ends them. `kill -9` loses nothing either: whatever ran goes on from there when
+it is started again.";
 
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {

@@ -38,11 +38,13 @@ pub(crate) struct Described {
 }
 
 impl Deployment {
-    /// `region` and `account` are what functions are called by.
-    pub(crate) fn of(config: &Config, region: &str, account: &str) -> Self {
+    /// `region` and `account` are what functions are called by; delays before retries are scaled by so many
+    /// millionths.
+    pub(crate) fn of(config: &Config, region: &str, account: &str, scale_millionths: u64) -> Self {
         let arn = |name: &str| format!("arn:aws:lambda:{region}:{account}:function:{name}");
         let settings = |function: &config::Function| {
-            let settings = Arc::new(settings(function, arn(&function.name)));
+            let settings = settings(function, arn(&function.name), scale_millionths);
+            let settings = Arc::new(settings);
             (function.name.clone(), settings)
         };
         Self {
@@ -138,7 +140,11 @@ fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
-fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings {
+fn settings(
+    function: &config::Function,
+    arn: String,
+    scale_millionths: u64,
+) -> kept::FunctionSettings {
     let targets = |given: &Option<everstep_config::Given<config::Target>>| {
         given.iter().map(|given| kept::Target(given.value.to_string())).collect::<Vec<_>>()
     };
@@ -160,7 +166,7 @@ fn settings(function: &config::Function, arn: String) -> kept::FunctionSettings 
         event_age_max_ms: function.max_event_age_ms.value,
         terms: kept::Terms {
             arn,
-            policy: function.policy.value.clone(),
+            policy: function.policy.value.scaled(scale_millionths),
             interrupted: match function.interrupted_attempts {
                 config::InterruptedAttempts::Count => kept::Interrupted::Count,
                 config::InterruptedAttempts::Free => {

@@ -16,15 +16,15 @@ mod operations;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use everstep_api::Service;
+use everstep_api::{Ailing, Service};
 use everstep_client::{Client, Credentials, Options as ClientOptions};
 use everstep_invocations::{Invocations, Parts, SystemClock};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
 use everstep_runtime::TaskRunner;
 use everstep_store::Store;
+use tokio::time::Instant;
 
 use calls::{Calls, Deferred};
 use catalog::Catalog;
@@ -55,9 +55,6 @@ pub(crate) struct Functions {
     client: Arc<Client>,
     remote: Option<RemoteLambda>,
 }
-
-/// How long code that runs may go on when the server stops.
-const GRACE: Duration = Duration::from_secs(10);
 
 impl Functions {
     /// Opens what keeps invocations and what runs them, without a function yet. Must be called within a
@@ -137,12 +134,27 @@ impl Functions {
         self.host.limits().describe()
     }
 
-    /// Lets what runs come to its end, within bounds; what waits stays waiting.
-    pub(crate) async fn shut_down(&self) {
-        self.failures.shut_down(GRACE).await;
+    /// Says why no invocation can be kept any more, if so.
+    pub(crate) fn ailing(&self) -> Ailing {
         let invocations = self.invocations.clone();
-        let _ = tokio::task::spawn_blocking(move || invocations.shut_down(GRACE)).await;
-        self.host.shut_down(GRACE).await;
+        Arc::new(move || invocations.failure().map(|error| error.to_string()))
+    }
+
+    /// Processes and services that are at work, for invocations or for tasks.
+    pub(crate) fn calls_running(&self) -> usize {
+        let functions = self.calls.all();
+        let standings = functions.iter().filter_map(|(name, _)| self.host.standing(name));
+        standings.map(|standing| standing.workers.saturating_sub(standing.idle)).sum()
+    }
+
+    /// Lets what runs come to its end until then; what waits stays waiting. Tasks go on while invocations
+    /// are waited for, so that nobody waits twice.
+    pub(crate) async fn shut_down(&self, deadline: Instant) {
+        let left = move || deadline.saturating_duration_since(Instant::now());
+        self.failures.shut_down(left()).await;
+        let invocations = self.invocations.clone();
+        let _ = tokio::task::spawn_blocking(move || invocations.shut_down(left())).await;
+        self.host.shut_down(left()).await;
     }
 }
 

@@ -336,7 +336,8 @@ impl Deduction {
         let frame = &mut self.frames[place];
         let state = &frame.machine.states[frame.state];
         let matched = |patterns: &[String]| {
-            patterns.iter().any(|pattern| error_name::matches(pattern, failure.name()))
+            let (name, cause) = (failure.name(), failure.cause.as_deref());
+            patterns.iter().any(|pattern| error_name::matches_told(pattern, name, cause))
         };
         let retrier = state.retry().iter().position(|one| matched(&one.error_equals));
         let catcher = state.catch().iter().position(|one| matched(&one.error_equals));
@@ -561,6 +562,16 @@ mod tests {
             "refund-fails",
         ] {
             check(order, mocks, case, json!({ "orderId": "o-1" }));
+        }
+    }
+
+    /// A crash is `Lambda.Unknown`, and is taken by its own name all the same; around a branch too.
+    #[test]
+    fn the_crash() {
+        let (crash, mocks) =
+            ("testdata/cli/run/crash.asl.yaml", "testdata/cli/run/crash-mocks.json");
+        for case in ["recovers", "lasts"] {
+            check(crash, mocks, case, json!({}));
         }
     }
 

@@ -108,7 +108,8 @@ impl Frame {
     /// What happens if the state fails this way for good.
     pub(super) fn otherwise(&self, failure: &Failure) -> Otherwise {
         let catchers = self.state().catch();
-        let matches = |pattern: &String| error_name::matches(pattern, failure.name());
+        let (name, cause) = (failure.name(), failure.cause.as_deref());
+        let matches = |pattern: &String| error_name::matches_told(pattern, name, cause);
         let found = catchers.iter().position(|catcher| catcher.error_equals.iter().any(matches));
         match found {
             Some(index) => Otherwise::Caught {

@@ -336,7 +336,8 @@ impl Story {
 
 /// The pattern that matches; all of them where it matched by another name.
 fn matched(patterns: &[String], failure: &Failure) -> String {
-    let found = patterns.iter().find(|pattern| error_name::matches(pattern, failure.name()));
+    let (name, cause) = (failure.name(), failure.cause.as_deref());
+    let found = patterns.iter().find(|pattern| error_name::matches_told(pattern, name, cause));
     found.cloned().unwrap_or_else(|| patterns.join(", "))
 }
 

@@ -12,7 +12,7 @@ impl Observer for Lines {
         let line = match event {
             Event::Line { function, tag, text, .. } => {
                 let request = tag.as_ref().map_or("-", |tag| tag.request_id.as_str());
-                format!("{function} {request} {text}\n")
+                written(&format!("{function} {request}"), text)
             }
             Event::Misbehaved { function, pid, what } => {
                 format!("warning: {function} (process {pid}): {what}\n")
@@ -22,5 +22,24 @@ impl Observer for Lines {
             Event::Started { .. } | Event::Ended { .. } => return,
         };
         let _ = Stream::Story.write(&line);
+    }
+}
+
+/// Python's clients put a stack trace on one line, with carriage returns in it: on a terminal all of it
+/// would be written over itself.
+fn written(who: &str, text: &str) -> String {
+    text.split('\r').map(|line| format!("{who} {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_says_whose_it_is() {
+        let check = |text, expected: &str| assert_eq!(written("f 1", text), expected);
+        check("hello", "f 1 hello\n");
+        check("", "f 1 \n");
+        check("[ERROR] E\rTraceback:\r  File x", "f 1 [ERROR] E\nf 1 Traceback:\nf 1   File x\n");
     }
 }

@@ -1,8 +1,11 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
+mod farewell;
+mod files;
 mod local;
 pub(crate) mod log_events;
 mod logs;
+mod machines;
 mod mocks;
 mod project;
 mod reload;
@@ -21,14 +24,16 @@ use everstep_runtime::{SystemClock, TaskRunner};
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::functions::{Ear, Functions, Surroundings};
 use crate::output::Stream;
+use farewell::{Farewell, Signals};
 use log_events::LogEvents;
 use mocks::MockFile;
 use project::Project;
+use reload::Loaded;
 use settings::{Given, Settings};
 use teller::{Teller, Told};
 use watch::Watch;
@@ -59,8 +64,7 @@ pub(crate) fn run(given: Given, file: Option<&Path>, manner: Manner) -> Result<E
 
 async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> Result<Exit> {
     // From the first moment: who reads that it listens may stop it at once, and in order.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::listen()?;
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
         None => None,
@@ -71,10 +75,11 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
     let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
+    let mut loaded = project.map(|project| Loaded::new(project, &settings));
     let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
     let (watch, failed) = Watch::new(log.clone(), teller.clone());
     let functions =
-        functions(&settings, store.clone(), project.as_ref(), teller.as_ref(), watch.clone())?;
+        functions(&settings, store.clone(), loaded.as_ref(), teller.as_ref(), watch.clone())?;
     let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
     let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
     let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
@@ -105,41 +110,56 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     if let Some(log) = &log {
         log.attach(service.reader());
     }
-    if let Some(project) = &project {
-        project.deploy_machines(&service, &settings.account).await?;
-    }
     local::warn()?;
-    announce(&listener, &settings, project.as_ref(), &functions.limits())?;
+    if let Some(loaded) = &mut loaded {
+        loaded.project.deploy_machines(&service, &settings.account).await?;
+        for line in loaded.farewells(&service).await? {
+            Stream::Story.write(&format!("{line}\n"))?;
+        }
+    }
+    let project = loaded.as_ref().map(|loaded| &loaded.project);
+    announce(&listener, &settings, project, &functions.limits())?;
     let extension: Arc<dyn Extension> = Arc::new(functions.operations());
     let keys = settings.keys.clone();
-    let listening = Listening { keys, tls, extension: Some(extension), ..Listening::default() };
+    let (extension, ailing) = (Some(extension), Some(functions.ailing()));
+    let listening = Listening { keys, tls, extension, ailing, ..Listening::default() };
     let mut failed = failed;
     let mut outcome = Ok(Exit::Good);
-    let reloading = reload::follow(project, &settings, &functions, &service, teller);
-    let stop = async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            Some(error) = failed.recv() => outcome = Err(error),
-            () = reloading => {}
-        }
+    let reloading = reload::follow(loaded, &settings, &functions, &service, teller);
+    let (stopping, stopped) = oneshot::channel();
+    let orderly = async {
+        let mut deadline = farewell::deadline();
+        let stop = async {
+            tokio::select! {
+                () = signals.recv() => {}
+                Some(error) = failed.recv() => outcome = Err(error),
+                () = reloading => {}
+            }
+            deadline = farewell::deadline();
+            let _ = stopping.send(Farewell::begin(functions.calls_running()));
+        };
+        serve(listener, service.clone(), listening, stop).await;
+        functions.shut_down(deadline).await;
+        let closing = service.clone();
+        let finish = move || {
+            closing.shut_down();
+            if let Some(log) = log {
+                log.finish();
+            }
+        };
+        tokio::task::spawn_blocking(finish).await
     };
-    serve(listener, service.clone(), listening, stop).await;
-    functions.shut_down().await;
-    let finish = move || {
-        service.shut_down();
-        if let Some(log) = log {
-            log.finish();
-        }
-    };
-    tokio::task::spawn_blocking(finish).await?;
+    tokio::select! {
+        ended = orderly => ended?,
+        () = farewell::impatient(stopped) => {}
+    }
     outcome
 }
 
 fn functions(
     settings: &Settings,
     store: Arc<dyn Store>,
-    project: Option<&Project>,
+    loaded: Option<&Loaded>,
     teller: Option<&Teller>,
     watch: Arc<Watch>,
 ) -> Result<Functions> {
@@ -149,7 +169,7 @@ fn functions(
         account: &settings.account,
         lambda_endpoint: settings.lambda_endpoint.as_deref(),
     };
-    let deployment = project.map(|project| project.deployment(&settings.region, &settings.account));
+    let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));
     let ear: Ear = match teller {
         Some(teller) => Arc::new(teller.clone()),
         None => Arc::new(logs::Lines),

@@ -1,20 +1,16 @@
 //! What a server is given to run: an `everstep.yaml`, its functions and its state machines.
 
-use std::collections::hash_map::DefaultHasher;
-use std::fs;
-use std::hash::{Hash as _, Hasher as _};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use everstep_api::Service;
-use everstep_api::own::{DIALECT, ON_FAILURE};
-use everstep_api::protocol::{Error, Operation};
-use everstep_asl::WorkflowType;
 use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
-use serde_json::{Value, json};
 
+use super::files::{Places, Snapshot, absolute};
+use super::machines;
+use super::settings::Settings;
 use crate::agreement::Others;
 use crate::commands::check;
 use crate::configuration;
@@ -40,15 +36,7 @@ impl Project {
 
     /// Tells what has to wait.
     pub(crate) fn warn(&self) -> Result<()> {
-        let Config { functions, state_machines, .. } = &self.config;
-        let functions = functions.iter().flat_map(|function| {
-            let targets = [&function.on_success, &function.on_failure, &function.dead_letter];
-            targets.into_iter().flatten().map(|given| (&function.name, &given.value))
-        });
-        let machines = state_machines.iter().filter_map(|machine| {
-            machine.on_failure.as_ref().map(|target| (&machine.name, target))
-        });
-        for (name, target) in functions.chain(machines) {
+        for (name, target) in self.targets() {
             if let Target::Queue(queue) = target {
                 Stream::Story.write(&format!(
                     "warning: queues are not served yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
@@ -58,20 +46,50 @@ impl Project {
         Ok(())
     }
 
-    pub(crate) fn deployment(&self, region: &str, account: &str) -> Deployment {
-        let mut deployment = Deployment::of(&self.config, region, account);
+    /// All that anybody is told of, with who it is that tells.
+    fn targets(&self) -> impl Iterator<Item = (&String, &Target)> {
+        let Config { functions, state_machines, .. } = &self.config;
+        let functions = functions.iter().flat_map(|function| {
+            let targets = [&function.on_success, &function.on_failure, &function.dead_letter];
+            targets.into_iter().flatten().map(|given| (&function.name, &given.value))
+        });
+        let machines = state_machines.iter().filter_map(|machine| {
+            machine.on_failure.as_ref().map(|target| (&machine.name, target))
+        });
+        functions.chain(machines)
+    }
+
+    /// All functions, with the code that was seen.
+    pub(super) fn deployment(&self, settings: &Settings, seen: &Snapshot) -> Deployment {
+        let Settings { region, account, wait_scale_millionths, .. } = settings;
+        let mut deployment = Deployment::of(&self.config, region, account, *wait_scale_millionths);
         for function in &mut deployment.functions {
-            function.code_state = state_of(&function.code);
+            function.code_state = seen.code_state(&absolute(&function.code));
         }
         deployment
     }
 
     /// Makes the machines as the configuration has them.
-    pub(crate) async fn deploy_machines(&self, service: &Service, account: &str) -> Result<()> {
+    pub(super) async fn deploy_machines(&self, service: &Service, account: &str) -> Result<()> {
         for machine in &self.config.state_machines {
-            deploy(service, machine, account).await?;
+            machines::deploy(service, machine, account, &self.entry).await?;
         }
         Ok(())
+    }
+
+    /// The machines that came from its file and are no longer in it.
+    pub(super) async fn left_behind(&self, service: &Service) -> Result<BTreeSet<String>> {
+        let mut found = machines::made_of(service, &self.entry).await?;
+        found.retain(|name| !self.machines().any(|here| here == name));
+        Ok(found)
+    }
+
+    /// What is told of one of those.
+    pub(super) fn farewell(&self, machine: &str) -> String {
+        let file = self.entry.file_name().unwrap_or(self.entry.as_os_str()).display();
+        format!(
+            "state machine '{machine}' is no longer in {file} and stays; `everstep machines delete {machine}` removes it"
+        )
     }
 
     /// `2 functions, 1 state machine`
@@ -90,128 +108,29 @@ impl Project {
         self.config.functions.iter().map(|function| function.name.as_str())
     }
 
-    /// Another number when any file of it has changed.
-    pub(crate) fn state(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        let definitions = self.config.state_machines.iter().filter_map(|machine| {
-            match &machine.definition.origin {
-                DefinitionOrigin::File(path) => Some(path.clone()),
-                _ => None,
-            }
-        });
-        for path in self.sources.iter().cloned().chain(definitions) {
-            add_file(&path, &mut hasher);
-        }
-        for function in &self.config.functions {
-            add_folder(&function.code_dir, 0, &mut hasher);
-        }
-        hasher.finish()
-    }
-}
-
-async fn deploy(service: &Service, machine: &StateMachine, account: &str) -> Result<()> {
-    let kind = match machine.workflow_type {
-        WorkflowType::Standard => "STANDARD",
-        WorkflowType::Express => "EXPRESS",
-    };
-    // Definitions in YAML are JSON to the service.
-    let definition = machine.definition.json().unwrap_or_else(|| machine.definition.text.clone());
-    let body = json!({
-        "name": machine.name,
-        "definition": definition,
-        "roleArn": format!("arn:aws:iam::{account}:role/everstep"),
-        "type": kind,
-        "tags": tags(machine),
-    });
-    let deployed = match service.call(Operation::CreateStateMachine, &body).await {
-        Ok(_) => tag(service, machine).await,
-        Err(error) if error.name() == "StateMachineAlreadyExists" => {
-            let arn = service.machine_arn(&machine.name);
-            let body = json!({ "stateMachineArn": arn, "definition": definition });
-            match service.call(Operation::UpdateStateMachine, &body).await {
-                Ok(_) => tag(service, machine).await,
-                Err(error) => Err(error),
-            }
-        }
-        Err(error) => Err(error),
-    };
-    match deployed {
-        Ok(()) => Ok(()),
-        Err(error) => bail!(
-            "{}: the state machine '{}' is refused: {}: {}",
-            machine.line,
-            machine.name,
-            error.name(),
-            error.message()
-        ),
-    }
-}
-
-/// The machine's settings, as the service keeps them.
-fn tags(machine: &StateMachine) -> Vec<Value> {
-    let on_failure = machine.on_failure.as_ref().map(ToString::to_string);
-    let settings = [(DIALECT, machine.dialect.clone()), (ON_FAILURE, on_failure)];
-    let tag = |(key, value): (&str, Option<String>)| Some(json!({ "key": key, "value": value? }));
-    settings.into_iter().filter_map(tag).collect()
-}
-
-/// Makes the settings of a machine that is there those of the configuration. Other tags are left alone.
-async fn tag(service: &Service, machine: &StateMachine) -> Result<(), Error> {
-    let arn = service.machine_arn(&machine.name);
-    let resource = json!({ "resourceArn": arn });
-    let listed = service.call(Operation::ListTagsForResource, &resource).await?;
-    let present = listed["tags"].as_array().cloned().unwrap_or_default();
-    let wanted = tags(machine);
-    let is_old = |key: &&str| {
-        let has = |tags: &[Value]| tags.iter().any(|tag| tag["key"] == **key);
-        has(&present) && !has(&wanted)
-    };
-    let old: Vec<&str> = [DIALECT, ON_FAILURE].into_iter().filter(is_old).collect();
-    if !old.is_empty() {
-        let body = json!({ "resourceArn": arn, "tagKeys": old });
-        service.call(Operation::UntagResource, &body).await?;
-    }
-    if wanted.iter().any(|tag| !present.contains(tag)) {
-        let body = json!({ "resourceArn": arn, "tags": wanted });
-        service.call(Operation::TagResource, &body).await?;
-    }
-    Ok(())
-}
-
-/// Folders that code is not written in.
-const LEFT_OUT: [&str; 4] = ["node_modules", "__pycache__", "target", "venv"];
-const DEPTH_MAX: usize = 8;
-
-fn state_of(folder: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    add_folder(folder, 0, &mut hasher);
-    hasher.finish()
-}
-
-fn add_folder(folder: &Path, depth: usize, hasher: &mut DefaultHasher) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.starts_with('.') || LEFT_OUT.contains(&name) {
-            continue;
-        }
-        if path.is_dir() {
-            if depth < DEPTH_MAX {
-                add_folder(&path, depth + 1, hasher);
-            }
-        } else {
-            add_file(&path, hasher);
+    /// Where its files are.
+    pub(super) fn places(&self) -> Places {
+        let Config { functions, state_machines, .. } = &self.config;
+        let definition = |machine: &StateMachine| match &machine.definition.origin {
+            DefinitionOrigin::File(path) => Some(absolute(path)),
+            _ => None,
+        };
+        let written = |target: &Target| match target {
+            Target::File(path) => Some(absolute(Path::new(path.as_str()))),
+            _ => None,
+        };
+        let sources = self.sources.iter().map(|path| absolute(path));
+        Places {
+            read: sources.chain(state_machines.iter().filter_map(definition)).collect(),
+            code: functions.iter().map(|function| absolute(&function.code_dir)).collect(),
+            written: self.targets().filter_map(|(_, target)| written(target)).collect(),
         }
     }
-}
 
-fn add_file(path: &Path, hasher: &mut DefaultHasher) {
-    path.hash(hasher);
-    if let Ok(file) = fs::metadata(path) {
-        file.len().hash(hasher);
-        let changed = file.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        changed.hash(hasher);
+    /// A path as people know it: from the folder of the configuration.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let entry = absolute(&self.entry);
+        let folder = entry.parent().unwrap_or(Path::new("/"));
+        path.strip_prefix(folder).unwrap_or(path).display().to_string()
     }
 }

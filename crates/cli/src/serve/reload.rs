@@ -1,10 +1,14 @@
 //! Loads a project again when its files change, for as long as people watch.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Result;
 use everstep_api::Service;
 
+use super::files::{Places, Rule, Snapshot};
 use super::project::Project;
 use super::settings::Settings;
 use super::teller::Teller;
@@ -14,50 +18,119 @@ use crate::functions::Functions;
 /// tells of changes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// A project that was loaded, and what is known of it.
+pub(super) struct Loaded {
+    pub(super) project: Project,
+    places: Places,
+    rule: Rule,
+    /// Its files as they were then.
+    pub(super) seen: Snapshot,
+    /// Machines that came from its file and are no longer in it: they have been told.
+    left_behind: BTreeSet<String>,
+}
+
+impl Loaded {
+    /// As the files are now; nothing is told yet.
+    pub(super) fn new(project: Project, settings: &Settings) -> Self {
+        let places = project.places();
+        let rule = Rule::new(&places, &settings.data);
+        let seen = rule.look(&places);
+        Self { project, places, rule, seen, left_behind: BTreeSet::new() }
+    }
+
+    /// Lines for the machines that have been left behind since the last time.
+    pub(super) async fn farewells(&mut self, service: &Service) -> Result<Vec<String>> {
+        let now = self.project.left_behind(service).await?;
+        let new = now.difference(&self.left_behind).map(|name| self.project.farewell(name));
+        let lines = new.collect();
+        self.left_behind = now;
+        Ok(lines)
+    }
+}
+
 /// Never ends. Does nothing without a teller: only `everstep dev` reloads.
-pub(crate) async fn follow(
-    project: Option<Project>,
+pub(super) async fn follow(
+    loaded: Option<Loaded>,
     settings: &Settings,
     functions: &Functions,
     service: &Arc<Service>,
     teller: Option<Teller>,
 ) {
-    let (Some(mut project), Some(teller)) = (project, teller) else {
+    let (Some(mut loaded), Some(teller)) = (loaded, teller) else {
         return std::future::pending().await;
     };
-    let mut state = project.state();
+    let around = Around { settings, functions, service };
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let now = project.state();
-        if now == state {
+        let now = loaded.rule.look(&loaded.places);
+        let changed = now.changes(&loaded.seen);
+        if changed.is_empty() {
             continue;
         }
-        state = now;
-        match load(settings, functions, service).await {
-            Ok(Some(loaded)) => {
-                teller.tell(&format!("loaded again: {}", loaded.summary()));
-                state = loaded.state();
-                project = loaded;
+        let why = words(&loaded.project, &changed);
+        match around.load(&mut loaded).await {
+            Ok(Some(seen)) => {
+                loaded.seen = seen;
+                teller.tell(&format!("loaded again, {why}: {}", loaded.project.summary()));
+                match loaded.farewells(service).await {
+                    Ok(lines) => lines.iter().for_each(|line| teller.tell(line)),
+                    Err(error) => {
+                        teller.tell(&format!("state machines cannot be listed: {error:#}"));
+                    }
+                }
             }
-            Ok(None) => teller.tell("not loaded: what was there before goes on"),
+            Ok(None) => {
+                let kept = around.keep(&mut loaded, now);
+                teller.tell(&format!("not loaded, {why}: {kept}"));
+            }
             Err(error) => {
-                teller.tell(&format!("not loaded: {error:#}; what was there before goes on"));
+                let kept = around.keep(&mut loaded, now);
+                teller.tell(&format!("not loaded, {why}: {error:#}; {kept}"));
             }
         }
     }
 }
 
-async fn load(
-    settings: &Settings,
-    functions: &Functions,
-    service: &Arc<Service>,
-) -> anyhow::Result<Option<Project>> {
-    let Some(path) = &settings.functions else { return Ok(None) };
-    let Some(project) = Project::read(path, settings.others())? else { return Ok(None) };
-    project.warn()?;
-    let deployment = project.deployment(&settings.region, &settings.account);
-    functions.know(&deployment);
-    project.deploy_machines(service, &settings.account).await?;
-    functions.deploy(deployment);
-    Ok(Some(project))
+/// What a project is loaded into.
+struct Around<'a> {
+    settings: &'a Settings,
+    functions: &'a Functions,
+    service: &'a Arc<Service>,
+}
+
+impl Around<'_> {
+    /// What was seen of the project that is loaded now. Nothing if there are problems: they have been told.
+    async fn load(&self, loaded: &mut Loaded) -> Result<Option<Snapshot>> {
+        let Some(path) = &self.settings.functions else { return Ok(None) };
+        let Some(project) = Project::read(path, self.settings.others())? else { return Ok(None) };
+        project.warn()?;
+        let places = project.places();
+        let seen = loaded.rule.look(&places);
+        let deployment = project.deployment(self.settings, &seen);
+        self.functions.know(&deployment);
+        project.deploy_machines(self.service, &self.settings.account).await?;
+        self.functions.deploy(deployment);
+        (loaded.project, loaded.places) = (project, places);
+        Ok(Some(seen))
+    }
+
+    /// Goes on with the configuration that there was. Code is taken as it is now all the same: whoever mends
+    /// a function shall not have to mend everything else first.
+    fn keep(&self, loaded: &mut Loaded, now: Snapshot) -> &'static str {
+        let before = std::mem::replace(&mut loaded.seen, now);
+        if !loaded.seen.has_other_code(&before) {
+            return "what was there before goes on";
+        }
+        self.functions.deploy(loaded.project.deployment(self.settings, &loaded.seen));
+        "what was there before goes on, with the code as it is now"
+    }
+}
+
+/// `handlers/charge.py changed`
+fn words(project: &Project, changed: &[PathBuf]) -> String {
+    let first = changed.first().map(|path| project.shown(path)).unwrap_or_default();
+    match changed.len() {
+        0 | 1 => format!("{first} changed"),
+        more => format!("{first} and {} more changed", more - 1),
+    }
 }

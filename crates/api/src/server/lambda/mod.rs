@@ -13,6 +13,7 @@ use axum::http::{Method, Request, Response, Uri};
 use axum::routing::{get, post};
 use serde_json::json;
 
+use super::body::Broken;
 use super::handler::Desk;
 use crate::extension::{Extension, Lookup, Refusal};
 use crate::protocol::Error;
@@ -124,7 +125,7 @@ async fn admitted(
         return Err(Refusal::new(404, "ResourceNotFoundException", message));
     };
     let (head, body) = request.into_parts();
-    let body = desk.body(body, BYTES_MAX).await.map_err(|error| refusal(&error))?;
+    let body = desk.body(body, BYTES_MAX).await.map_err(|broken| unreceived(&broken))?;
     desk.admit(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
     Ok((head, body.bytes().to_vec(), extension))
 }
@@ -174,6 +175,18 @@ fn refused(refusal: &Refusal, request_id: &str) -> Response<Body> {
         .expect("its headers are plain text")
 }
 
+fn unreceived(broken: &Broken) -> Refusal {
+    match broken {
+        Broken::TooLong => {
+            let message = format!(
+                "Request must be smaller than {BYTES_MAX} bytes for the InvokeFunction operation"
+            );
+            Refusal::new(413, "RequestTooLargeException", message)
+        }
+        other => refusal(&other.error(BYTES_MAX)),
+    }
+}
+
 /// What the front door says, in Lambda's form.
 fn refusal(error: &Error) -> Refusal {
     Refusal { status: error.status(), name: error.name(), message: error.message().to_owned() }
@@ -182,6 +195,21 @@ fn refusal(error: &Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bodies_that_do_not_arrive() {
+        let check = |broken, status, name| {
+            let refusal = unreceived(&broken);
+            assert_eq!((refusal.status, refusal.name), (status, name));
+            refusal.message
+        };
+        assert_eq!(
+            check(Broken::TooLong, 413, "RequestTooLargeException"),
+            "Request must be smaller than 6291456 bytes for the InvokeFunction operation"
+        );
+        check(Broken::NoRoom, 400, "ThrottlingException");
+        check(Broken::CutOff, 400, "SerializationException");
+    }
 
     #[test]
     fn functions_are_called_in_many_ways() {
