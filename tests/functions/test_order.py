@@ -1,4 +1,4 @@
-"""The order workflow of the examples as it is, with its functions in Python and Node.js."""
+"""The order workflow as it was published and as the examples have it, with functions in Python and Node.js."""
 
 import collections
 import json
@@ -11,7 +11,7 @@ from everstep import arn, until
 from house import Engine, read_lines
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples/order"
-MACHINE = arn("stateMachine:order")
+PUBLISHED = EXAMPLE.parents[1] / "testdata/asl/valid/blog-complete-error-handling-workflow.json"
 # Retries take milliseconds in place of seconds.
 SCALE = {"WAIT_TIME_SCALE": "0.001"}
 FAILED = ("FAILED", "OrderProcessingFailed")
@@ -59,6 +59,10 @@ class Shop:
     def __init__(self, folder):
         self.folder = folder / "order"
         shutil.copytree(EXAMPLE, self.folder, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        shutil.copy(PUBLISHED, self.folder / "published.json")
+        config = self.folder / "everstep.yaml"
+        machines = "stateMachines:\n"
+        config.write_text(config.read_text().replace(machines, f"{machines}  published: {{ definition: ./published.json }}\n"))
         self.server = Engine(folder / "store", SCALE, self.folder)
 
     def call(self, operation, **body):
@@ -66,9 +70,10 @@ class Shop:
         assert status == 200, answer
         return answer
 
-    def start(self, order, fail):
+    def start(self, order, fail, machine="published"):
         given = json.dumps({"orderId": order, "fail": fail})
-        return self.call("StartExecution", stateMachineArn=MACHINE, name=order, input=given)["executionArn"]
+        machine = arn(f"stateMachine:{machine}")
+        return self.call("StartExecution", stateMachineArn=machine, name=order, input=given)["executionArn"]
 
     def history(self, execution):
         return self.call("GetExecutionHistory", executionArn=execution, maxResults=1000)["events"]
@@ -93,11 +98,12 @@ def shop(tmp_path_factory):
     shop.server.stop()
 
 
+@pytest.mark.parametrize("machine", ["published", "order"])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_each_failure_is_answered(shop, name):
+def test_each_failure_is_answered(shop, name, machine):
     fail, steps, (status, error) = SCENARIOS[name]
-    order = name.replace(" ", "-")
-    ended = shop.ended(shop.start(order, fail))
+    order = f"{machine}-{name.replace(' ', '-')}"
+    ended = shop.ended(shop.start(order, fail, machine))
     assert ended[:2] == (status, error)
     lines = shop.lines(order)
     assert in_order([line["function"] for line in lines], steps)
