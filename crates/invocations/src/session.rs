@@ -134,8 +134,12 @@ impl Session {
     /// Takes what a step says; whether that changes anything. A step may say it more than once, and before
     /// the one that it follows from.
     pub(crate) fn take(&mut self, end: StepEnd, steps_max: u32, now_ms: i64) -> bool {
-        let said = self.steps.iter().any(|step| step.id == end.id && step.ended);
-        if said || self.status != SessionStatus::Running {
+        let step = self.steps.iter_mut().find(|step| step.id == end.id);
+        if self.status != SessionStatus::Running {
+            // The result stands; that the step is over is still to be seen.
+            return step.is_some_and(|step| !std::mem::replace(&mut step.ended, true));
+        }
+        if step.is_some_and(|step| step.ended) {
             return false;
         }
         self.note(end.id, &end.function).ended = true;
@@ -251,6 +255,18 @@ mod tests {
         check(&[end(2, &[], false), end(1, &[2], false)], "2");
         check(&[end(2, &[], false), end(1, &[2], true)], "2");
         check(&[end(3, &[], false), end(2, &[3], true), end(1, &[2], false)], "3");
+    }
+
+    #[test]
+    fn steps_end_after_the_result_too() {
+        let mut session = Session::begun(id(1), "f1", 0);
+        assert!(session.take(end(1, &[2, 3], false), 5, 7));
+        assert!(session.take(end(2, &[], true), 5, 8));
+        assert!(session.take(end(3, &[], false), 5, 9));
+        assert!(!session.take(end(3, &[], false), 5, 9) && !session.take(end(4, &[], false), 5, 9));
+        assert!(session.steps.iter().all(|step| step.ended));
+        assert!(matches!(session.status, SessionStatus::Failed { .. }));
+        assert_eq!(session.ended_ms, Some(8));
     }
 
     #[test]

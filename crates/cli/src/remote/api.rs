@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 use super::problem::{self, Refused};
 
+/// Where a server is that nobody told to be elsewhere.
+pub(crate) const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8083";
+
 // Where the server is. The same for every command that speaks to one. (As documentation, this would be the
 // help of those commands.)
 #[derive(Debug, Args)]
@@ -21,9 +24,11 @@ pub(crate) struct Connection {
     /// URL of the server
     #[arg(
         long,
+        // As `aws` has it.
+        alias = "endpoint-url",
         env = "EVERSTEP_ENDPOINT",
         value_name = "URL",
-        default_value = "http://127.0.0.1:8083",
+        default_value = DEFAULT_ENDPOINT,
         global = true
     )]
     endpoint: String,

@@ -1,5 +1,6 @@
 //! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
 
+mod assembly;
 mod farewell;
 mod files;
 mod local;
@@ -18,25 +19,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use everstep_api::extension::Extension;
-use everstep_api::{Building, Listening, Place, Service, TestCases, Tls, serve};
-use everstep_interpreter::Limits;
-use everstep_runtime::{SystemClock, TaskRunner};
-use everstep_store::Store;
-use everstep_store_embedded::{EmbeddedStore, Options};
+use everstep_api::{Listening, Tls, serve};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::exit::Exit;
-use crate::functions::{Ear, Functions, Surroundings};
 use crate::output::Stream;
+use crate::remote::DEFAULT_ENDPOINT;
+use assembly::Assembly;
 use farewell::{Farewell, Signals};
-use log_events::LogEvents;
-use mocks::MockFile;
 use project::Project;
 use reload::Loaded;
 use settings::{Given, Settings};
-use teller::{Teller, Told};
-use watch::Watch;
 
 /// Whether people watch it at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,43 +67,9 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
-    let teller = (manner == Manner::Told).then(Teller::start).transpose()?;
     let mut loaded = project.map(|project| Loaded::new(project, &settings));
-    let log = settings.log_events.as_ref().map(LogEvents::open).transpose()?.map(Arc::new);
-    let (watch, failed) = Watch::new(log.clone(), teller.clone());
-    let functions =
-        functions(&settings, store.clone(), loaded.as_ref(), teller.as_ref(), watch.clone())?;
-    let test_cases = settings.mock_config.as_deref().map(MockFile::read).transpose()?;
-    let test_cases = test_cases.map(|file| Arc::new(file) as Arc<dyn TestCases>);
-    let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
-    let building = Building {
-        store,
-        functions: match teller.clone() {
-            Some(teller) => Arc::new(Told { tasks, teller }),
-            None => tasks,
-        },
-        observer: watch,
-        clock: Arc::new(SystemClock),
-        settings: everstep_runtime::Settings {
-            retention_ms: settings.retention_ms,
-            ..everstep_runtime::Settings::default()
-        },
-        place: Place {
-            region: settings.region.clone(),
-            account: settings.account.clone(),
-            dialect: settings.dialect,
-            limits: Limits {
-                wait_scale_millionths: settings.wait_scale_millionths,
-                ..Limits::default()
-            },
-        },
-    };
-    let service = Service::open_with(building, test_cases)?;
-    functions.attach(&service);
-    if let Some(log) = &log {
-        log.attach(service.reader());
-    }
+    let Assembly { functions, service, log, teller, mut failed } =
+        Assembly::build(&settings, loaded.as_ref(), manner)?;
     local::warn()?;
     if let Some(loaded) = &mut loaded {
         loaded.project.deploy_machines(&service, &settings.account).await?;
@@ -120,10 +80,13 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     let project = loaded.as_ref().map(|loaded| &loaded.project);
     announce(&listener, &settings, project, &functions.limits())?;
     let extension: Arc<dyn Extension> = Arc::new(functions.operations());
-    let keys = settings.keys.clone();
-    let (extension, ailing) = (Some(extension), Some(functions.ailing()));
-    let listening = Listening { keys, tls, extension, ailing, ..Listening::default() };
-    let mut failed = failed;
+    let listening = Listening {
+        keys: settings.keys.clone(),
+        tls,
+        extension: Some(extension),
+        ailing: Some(functions.ailing()),
+        ..Listening::default()
+    };
     let mut outcome = Ok(Exit::Good);
     let reloading = reload::follow(loaded, &settings, &functions, &service, teller);
     let (stopping, stopped) = oneshot::channel();
@@ -156,27 +119,6 @@ async fn stay(settings: Settings, project: Option<Project>, manner: Manner) -> R
     outcome
 }
 
-fn functions(
-    settings: &Settings,
-    store: Arc<dyn Store>,
-    loaded: Option<&Loaded>,
-    teller: Option<&Teller>,
-    watch: Arc<Watch>,
-) -> Result<Functions> {
-    let around = Surroundings {
-        data: &settings.data,
-        region: &settings.region,
-        account: &settings.account,
-        lambda_endpoint: settings.lambda_endpoint.as_deref(),
-    };
-    let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));
-    let ear: Ear = match teller {
-        Some(teller) => Arc::new(teller.clone()),
-        None => Arc::new(logs::Lines),
-    };
-    Functions::open(store, &around, deployment.unwrap_or_default(), ear, watch)
-}
-
 /// One line: where it listens, where the data is, how to call it.
 fn announce(
     listener: &TcpListener,
@@ -192,11 +134,14 @@ fn announce(
     ))?;
     if let Some(project) = project {
         Stream::Story.write(&format!("{}; limits of {limits}\n", project.summary()))?;
+        let here =
+            if url == DEFAULT_ENDPOINT { String::new() } else { format!(" --endpoint {url}") };
         if let Some(machine) = project.machines().next() {
-            let hint = format!("everstep executions start {machine} --input '{{}}' --wait");
+            let hint = format!("everstep executions start {machine} --input '{{}}' --wait{here}");
             Stream::Story.write(&format!("hint: {hint}\n"))?;
         } else if let Some(function) = project.functions().next() {
-            Stream::Story.write(&format!("hint: everstep invoke {function} --payload '{{}}'\n"))?;
+            let hint = format!("everstep invoke {function} --payload '{{}}'{here}");
+            Stream::Story.write(&format!("hint: {hint}\n"))?;
         }
     }
     Ok(())

@@ -165,7 +165,8 @@ fn request_id() -> String {
 
 /// As SDKs read errors of a service that speaks REST with JSON.
 fn refused(refusal: &Refusal, request_id: &str) -> Response<Body> {
-    let body = json!({ "Type": "User", "Message": refusal.message }).to_string();
+    let whose = if refusal.status < 500 { "User" } else { "Service" };
+    let body = json!({ "Type": whose, "Message": refusal.message }).to_string();
     Response::builder()
         .status(refusal.status)
         .header("x-amzn-RequestId", request_id)
