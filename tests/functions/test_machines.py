@@ -220,6 +220,18 @@ def test_a_state_machine_may_be_told(open_shop):
     assert (given["id"], given["detail"]["executionArn"]) == (started["name"], execution)
 
 
+def test_failures_that_lead_to_failures_come_to_an_end(open_shop):
+    shop = open_shop({
+        "ping": machine(FAIL, onFailure="stateMachine:pong"),
+        "pong": machine(FAIL, onFailure="stateMachine:ping"),
+    })
+    shop.start("ping", "e")
+    said = lambda: any("16 failures led to it, and it is given up" in line for line in shop.house.server.said)
+    until(said, "the end of it")
+    count = lambda name: len(shop.call("ListExecutions", stateMachineArn=arn(f"stateMachine:{name}"))["executions"])
+    assert count("ping") + count("pong") == 17
+
+
 def test_secrets_and_files_are_the_configuration_s(open_shop, destination, tmp_path):
     destination.open()
     url, records = destination.url.replace("s3cret", "${env:KEY}"), tmp_path / "failures.jsonl"

@@ -35,7 +35,8 @@ impl Service {
         let machine = self.reader.prepared(&summary).map_err(engine_error)?;
         let redrive = redrive_status(self, &as_it_was(&summary, failed))?;
         let machine_arn = &machine.revision.machine_arn;
-        let event = self.event(failed, detail(failed, &summary, machine_arn, &input, redrive));
+        let mut event = self.event(failed, detail(failed, &summary, machine_arn, &input, redrive));
+        event["everstep"] = json!({ "depth": depth(&input) + 1 });
         Ok(Some(fitting(event, BYTES_MAX.min(self.place.limits.payload_bytes))))
     }
 
@@ -52,6 +53,12 @@ impl Service {
             "detail": detail,
         })
     }
+}
+
+/// How many failures led to this one: an execution that was started with such an event has it in its input.
+fn depth(input: &str) -> u64 {
+    let told = |input: Value| input.get("everstep")?.get("depth")?.as_u64();
+    serde_json::from_str(input).ok().and_then(told).unwrap_or(0)
 }
 
 /// `2019-02-26T19:42:21Z`
@@ -135,6 +142,14 @@ mod tests {
         assert_eq!(included, !detail["input"].is_null());
         let cause = detail["cause"].as_str().map_or(0, |cause| cause.chars().count());
         assert_eq!((included, cause), expected, "{input} {cause}");
+    }
+
+    #[test]
+    fn failures_that_lead_to_failures_are_counted() {
+        assert_eq!(depth(r#"{"detail":{},"everstep":{"depth":3}}"#), 3);
+        for input in ["", "7", "{}", r#"{"everstep":{"depth":"many"}}"#] {
+            assert_eq!(depth(input), 0, "{input}");
+        }
     }
 
     #[test]

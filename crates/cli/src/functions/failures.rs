@@ -23,6 +23,8 @@ use crate::output::Stream;
 /// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
 /// to hold up the others.
 const AT_A_TIME: usize = 8;
+/// How many failures may follow from each other before the next is not told.
+const DEPTH_MAX: u64 = 16;
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(5 * 60);
 /// How often it is said of a target that it cannot be reached.
@@ -51,6 +53,8 @@ enum Untold {
     Yet(String),
     /// Its execution is gone, and all that is known of it.
     Gone,
+    /// Failures have led to failures, one after the other, and would go on to.
+    Endless,
     /// The server stops: the next start brings it back.
     Stopping,
 }
@@ -119,6 +123,11 @@ impl Failures {
                 Err(Untold::Gone) => {
                     return warn(&failed, "its execution is gone, and it is given up");
                 }
+                Err(Untold::Endless) => {
+                    let why = format!("{DEPTH_MAX} failures led to it, and it is given up");
+                    failed.told();
+                    return warn(&failed, &why);
+                }
                 Err(Untold::Stopping) => return,
             }
             tokio::time::sleep(pause).await;
@@ -151,6 +160,9 @@ impl Failures {
         let asked = failed.clone();
         let read = tokio::task::spawn_blocking(move || service.status_change(&asked)).await;
         match read.map_err(|_| Untold::Stopping)? {
+            Ok(Some(event)) if event["everstep"]["depth"].as_u64() > Some(DEPTH_MAX) => {
+                Err(Untold::Endless)
+            }
             Ok(Some(event)) => Ok(event.to_string().into_bytes()),
             Ok(None) => Err(Untold::Gone),
             Err(error) => Err(Untold::Yet(error.message().to_owned())),
