@@ -140,9 +140,9 @@ fn arn_of(token: &str) -> String {
 impl Execution {
     fn take(&mut self, part: Part, answered: Stage, answer: Answer) {
         match answer {
-            Answer::Callback { token, .. } if !self.tokens.contains(&token) => {
-                self.tokens.push(token);
-            }
+            // Asked for again after a crash, it may be heard of when it is long over.
+            Answer::Callback { token, .. } if self.tokens.contains(&token) => return,
+            Answer::Callback { token, .. } => self.tokens.push(token),
             Answer::Ended { end, .. } => self.end = Some(end),
             _ => {}
         }
