@@ -122,7 +122,7 @@ def in_order(called, steps):
     return not called
 
 
-@pytest.mark.parametrize("name", ["rate limit recovers", "fulfilment fails"])
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_killed_after_every_event(shop, name):
     fail, steps, _ = SCENARIOS[name]
     untroubled = f"untroubled-{name.replace(' ', '-')}"

@@ -65,6 +65,7 @@ fn target() -> PathBuf {
 fn python(venv: &Path) -> Result<PathBuf> {
     let program = venv.join("bin/python");
     if !program.exists() {
+        provide(&["python3", "-c", "import ensurepip"], "python3-venv")?;
         finish(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
     }
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];

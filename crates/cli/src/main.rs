@@ -8,6 +8,7 @@ mod definition;
 mod exit;
 mod explain;
 mod functions;
+mod hush;
 mod input;
 mod output;
 mod remote;

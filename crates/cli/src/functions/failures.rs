@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use everstep_api::own::{Targets, Written};
 use everstep_invocations::{
@@ -18,6 +18,7 @@ use tokio::sync::{RwLock, Semaphore};
 
 use super::calls::Calls;
 use super::destinations::Destinations;
+use crate::hush::Hush;
 use crate::output::Stream;
 
 /// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
@@ -27,24 +28,17 @@ const AT_A_TIME: usize = 8;
 const DEPTH_MAX: u64 = 16;
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(5 * 60);
-/// How often it is said of a target that it cannot be reached.
-const SAID_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) struct Failures {
     calls: Arc<Calls>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
-    gates: Mutex<HashMap<String, Arc<Gate>>>,
+    /// How many of each target may be told at a time.
+    rooms: Mutex<HashMap<String, Arc<Semaphore>>>,
+    hush: Hush,
     /// Held by all that are being told; whether no more are to be.
     stopped: RwLock<bool>,
     runtime: Handle,
-}
-
-/// What all share who are to be told to one target.
-struct Gate {
-    room: Semaphore,
-    /// When it was last said that it cannot be reached, and how often that was not said since.
-    said: Mutex<(Option<Instant>, u64)>,
 }
 
 /// Why a failure has not been told.
@@ -91,9 +85,9 @@ impl Failures {
         invocations: Arc<Invocations>,
         destinations: Arc<Destinations>,
     ) -> Self {
-        let (gates, stopped) = (Mutex::default(), RwLock::new(false));
+        let (rooms, hush, stopped) = (Mutex::default(), Hush::default(), RwLock::new(false));
         let runtime = Handle::current();
-        Self { calls, invocations, destinations, gates, stopped, runtime }
+        Self { calls, invocations, destinations, rooms, hush, stopped, runtime }
     }
 
     /// Tells nobody any more, and waits for those who are being told, at most for `grace`.
@@ -103,23 +97,23 @@ impl Failures {
         }
     }
 
-    fn gate(&self, target: &str) -> Arc<Gate> {
-        let mut gates = lock(&self.gates);
-        if let Some(known) = gates.get(target) {
-            return known.clone();
-        }
-        let gate = Arc::new(Gate { room: Semaphore::new(AT_A_TIME), said: Mutex::default() });
-        gates.insert(target.to_owned(), gate.clone());
-        gate
+    fn room(&self, target: &str) -> Arc<Semaphore> {
+        let mut rooms = lock(&self.rooms);
+        let room = rooms.entry(target.to_owned());
+        room.or_insert_with(|| Arc::new(Semaphore::new(AT_A_TIME))).clone()
     }
 
     async fn tell(&self, failed: Failed) {
-        let gate = self.gate(&failed.ending.target);
+        let room = self.room(&failed.ending.target);
         let mut pause = AGAIN_MIN;
         loop {
-            match self.try_to_tell(&failed, &gate).await {
+            match self.try_to_tell(&failed, &room).await {
                 Ok(()) => return,
-                Err(Untold::Yet(why)) => gate.warn(&failed, &why),
+                Err(Untold::Yet(why)) => {
+                    if let Some(others) = self.hush.others(&failed.ending.target) {
+                        warn(&failed, &format!("{why}; it is tried again{others}"));
+                    }
+                }
                 Err(Untold::Gone) => {
                     return warn(&failed, "its execution is gone, and it is given up");
                 }
@@ -135,8 +129,8 @@ impl Failures {
         }
     }
 
-    async fn try_to_tell(&self, failed: &Failed, gate: &Gate) -> Result<(), Untold> {
-        let _room = gate.room.acquire().await.map_err(|_| Untold::Stopping)?;
+    async fn try_to_tell(&self, failed: &Failed, room: &Semaphore) -> Result<(), Untold> {
+        let _room = room.acquire().await.map_err(|_| Untold::Stopping)?;
         let stopped = self.stopped.read().await;
         if *stopped {
             return Err(Untold::Stopping);
@@ -220,21 +214,6 @@ impl Targets for Failures {
             }
             _ => problem,
         }
-    }
-}
-
-impl Gate {
-    /// Says why a failure is not told yet, unless that was said just now.
-    fn warn(&self, failed: &Failed, why: &str) {
-        let mut said = lock(&self.said);
-        if said.0.is_some_and(|at| at.elapsed() < SAID_EVERY) {
-            said.1 += 1;
-            return;
-        }
-        let unsaid = std::mem::replace(&mut *said, (Some(Instant::now()), 0)).1;
-        drop(said);
-        let others = if unsaid > 0 { format!(" (and {unsaid} more)") } else { String::new() };
-        warn(failed, &format!("{why}; it is tried again{others}"));
     }
 }
 

@@ -1,9 +1,7 @@
 //! What goes wrong in the engines is told, and what is final ends the process; steps go to the log.
 
-use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use everstep_invocations as invocations;
 use everstep_runtime::{Error, ExecutionId, Observer, Prepared, Step};
@@ -11,22 +9,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::log_events::LogEvents;
 use super::teller::Teller;
+use crate::hush::Hush;
 use crate::output::Stream;
-
-/// How often it is said of a target that it cannot be reached.
-const SAID_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) struct Watch {
     failed: UnboundedSender<anyhow::Error>,
     log: Option<Arc<LogEvents>>,
     teller: Option<Teller>,
-    said: Mutex<HashMap<String, Said>>,
-}
-
-/// What was said of a target: when last, and how often it was not said since.
-struct Said {
-    at: Instant,
-    unsaid: u64,
+    hush: Hush,
 }
 
 impl Watch {
@@ -36,23 +26,7 @@ impl Watch {
         teller: Option<Teller>,
     ) -> (Arc<Self>, UnboundedReceiver<anyhow::Error>) {
         let (failed, receiver) = unbounded_channel();
-        (Arc::new(Self { failed, log, teller, said: Mutex::default() }), receiver)
-    }
-
-    /// How often it was not said that a target cannot be reached, if it is time to say it again.
-    fn unsaid(&self, target: &str) -> Option<u64> {
-        let mut all = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get_mut(target) {
-            Some(said) if said.at.elapsed() < SAID_EVERY => {
-                said.unsaid += 1;
-                None
-            }
-            said => {
-                let unsaid = said.map_or(0, |said| said.unsaid);
-                all.insert(target.to_owned(), Said { at: Instant::now(), unsaid: 0 });
-                Some(unsaid)
-            }
-        }
+        (Arc::new(Self { failed, log, teller, hush: Hush::default() }), receiver)
     }
 }
 
@@ -98,8 +72,7 @@ impl invocations::Observer for Watch {
         target: &invocations::Target,
         why: &str,
     ) {
-        if let Some(unsaid) = self.unsaid(&target.0) {
-            let others = if unsaid > 0 { format!(" (and {unsaid} more)") } else { String::new() };
+        if let Some(others) = self.hush.others(&target.0) {
             let _ = Stream::Story.write(&format!(
                 "warning: the record of invocation {id} does not reach {}: {why}; it is tried again{others}\n",
                 target.0
