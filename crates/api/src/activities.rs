@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use everstep_executions::{Cancelled, ExecutionId, Task};
 use everstep_interpreter::Attempt;
-use everstep_runtime::{Cancelled, ExecutionId, Task};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use everstep_runtime::{ExecutionId, Message, Postbox, Report, Task};
+use everstep_executions::{ExecutionId, Message, Postbox, Report, Task};
 
 /// A task of the pattern `.waitForTaskToken`: that the call has been made is not its result. Runners
 /// need not know of the pattern.

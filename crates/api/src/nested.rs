@@ -9,12 +9,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use everstep_asl::model::{Kind, Pattern, Resource};
-use everstep_interpreter::{
-    Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
-};
-use everstep_runtime::{
+use everstep_executions::{
     Cancelled, Error as Engine, ExecutionId, Job, Message, Reader, Report, Standing, Summary, Task,
     request_id,
+};
+use everstep_interpreter::{
+    Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -263,7 +263,7 @@ fn child(
     reader: &Reader,
     parent: ExecutionId,
     attempt: Attempt,
-) -> everstep_runtime::Result<Option<String>> {
+) -> everstep_executions::Result<Option<String>> {
     let Some(summary) = reader.summary(parent)? else { return Ok(None) };
     let prepared = reader.prepared(&summary)?;
     let mut starts = false;

@@ -4,7 +4,7 @@
 use std::sync::Weak;
 use std::time::Duration;
 
-use everstep_runtime::{Error as Engine, ListId, Message, Standing, Summary};
+use everstep_executions::{Error as Engine, ListId, Message, Standing, Summary};
 
 use crate::catalog::{Change, Definition, Deleting, Entry, Machine, Order, Settings};
 use crate::map_run;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use everstep_asl::model::{Pattern, Resource};
-use everstep_runtime::{Cancelled, Failed, Job, Task, TaskRunner};
+use everstep_executions::{Cancelled, Failed, Job, Task, TaskRunner};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 

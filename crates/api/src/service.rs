@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use everstep_interpreter::{Dialect, Limits};
-use everstep_runtime::{
+use everstep_executions::{
     Clock, Engine, Level, Logging, Message, Observer, Parts, Prepared, Reader, Reply, Revision,
     Settings, TaskRunner,
 };
+use everstep_interpreter::{Dialect, Limits};
 use everstep_store::Store;
 use serde_json::Value;
 
@@ -67,14 +67,14 @@ pub struct Service {
 }
 
 /// An answer of the engine that will come, unless the engine stops.
-pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_runtime::Result<T>>;
+pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_executions::Result<T>>;
 
 /// Revisions that are held ready; beyond that all are found again in the engine.
 const PREPARED_MAX: usize = 4096;
 
 impl Service {
     /// Opens the engine on its store. Blocks; must be called within a Tokio runtime.
-    pub fn open(building: Building) -> everstep_runtime::Result<Arc<Self>> {
+    pub fn open(building: Building) -> everstep_executions::Result<Arc<Self>> {
         Self::open_with(building, None)
     }
 
@@ -82,7 +82,7 @@ impl Service {
     pub fn open_with(
         building: Building,
         test_cases: Option<Arc<dyn TestCases>>,
-    ) -> everstep_runtime::Result<Arc<Self>> {
+    ) -> everstep_executions::Result<Arc<Self>> {
         let Building { store, functions, observer, clock, settings, place } = building;
         let catalog = Catalog::new(store.clone());
         let activities = Arc::new(Activities::new(catalog.clone()));
@@ -115,7 +115,7 @@ impl Service {
 
     /// Why nothing can be done any more, if so.
     #[must_use]
-    pub fn failure(&self) -> Option<everstep_runtime::Error> {
+    pub fn failure(&self) -> Option<everstep_executions::Error> {
         self.engine.failure()
     }
 
@@ -158,8 +158,8 @@ impl Service {
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         message: impl FnOnce(Reply<T>) -> Message,
-    ) -> everstep_runtime::Result<T> {
-        self.request(message).await.unwrap_or(Err(everstep_runtime::Error::Stopped))
+    ) -> everstep_executions::Result<T> {
+        self.request(message).await.unwrap_or(Err(everstep_executions::Error::Stopped))
     }
 
     /// Asks the engine. Whoever waits long for the answer need not hold the service meanwhile.
@@ -182,13 +182,13 @@ impl Service {
     pub(crate) async fn prepare(
         &self,
         revision: Revision,
-    ) -> everstep_runtime::Result<Arc<Prepared>> {
+    ) -> everstep_executions::Result<Arc<Prepared>> {
         let (sender, durable) = tokio::sync::oneshot::channel();
         let done = Box::new(move |outcome| {
             let _ = sender.send(outcome);
         });
         let prepared = self.engine.prepare_with(revision, done)?;
-        durable.await.unwrap_or(Err(everstep_runtime::Error::Stopped))?;
+        durable.await.unwrap_or(Err(everstep_executions::Error::Stopped))?;
         Ok(prepared)
     }
 
@@ -197,7 +197,7 @@ impl Service {
         &self,
         machine: &Machine,
         settings: &catalog::Settings,
-    ) -> everstep_runtime::Result<Arc<Prepared>> {
+    ) -> everstep_executions::Result<Arc<Prepared>> {
         let own = Own::of(machine);
         let key = (settings.revision_id.clone(), own.clone());
         let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,7 +206,7 @@ impl Service {
         }
         let definition = self.catalog.definition(&machine.arn, &settings.definition);
         let definition =
-            definition.map_err(|failed| everstep_runtime::Error::Damaged(failed.0.into()))?.text;
+            definition.map_err(|failed| everstep_executions::Error::Damaged(failed.0.into()))?.text;
         let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
             .dialect(self.place.dialect);
         revision.aws = own.aws.unwrap_or(revision.aws);
@@ -248,8 +248,8 @@ impl From<Failed> for Error {
 }
 
 /// What any operation answers when the engine cannot do it.
-pub(crate) fn engine_error(error: everstep_runtime::Error) -> Error {
-    use everstep_runtime::Error as Engine;
+pub(crate) fn engine_error(error: everstep_executions::Error) -> Error {
+    use everstep_executions::Error as Engine;
     match error {
         Engine::Busy => Error::common(Common::Throttling, "Rate exceeded"),
         Engine::Stopped => Error::common(Common::ServiceUnavailable, error.to_string()),

@@ -1,8 +1,8 @@
 //! What is told of an execution that failed: EventBridge's "Step Functions Execution Status Change", so that
 //! handlers which were written for that need not change.
 
+use everstep_executions::{Failed, Summary};
 use everstep_history::Event;
-use everstep_runtime::{Failed, Summary};
 use serde_json::{Value, json};
 
 use crate::operations::describe_execution::{redrive_status, status};

@@ -4,7 +4,7 @@
 //! answer is not known here.
 
 use everstep_asl::Machine;
-use everstep_runtime::Task;
+use everstep_executions::Task;
 
 /// Who knows the test cases.
 pub trait TestCases: Send + Sync {

@@ -1,8 +1,8 @@
 //! What nobody here can do is refused at once, and by name.
 
 use everstep_asl::model::Resource;
+use everstep_executions::{Cancelled, Job, Report, Task, TaskRunner};
 use everstep_interpreter::Failure;
-use everstep_runtime::{Cancelled, Job, Report, Task, TaskRunner};
 
 /// A runner of functions for a server that has none: each task fails, and its cause says why.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use everstep_history::{Attempt, Event};
-use everstep_runtime::{
+use everstep_executions::{
     Bookmark, Cancelled, ExecutionId, ListId, Message, Parts, Postbox, Reader, Settings, Silent,
     Standing, Task, TaskRunner, World,
 };
+use everstep_history::{Attempt, Event};
 use everstep_store::Store;
 
 use crate::house;
@@ -340,7 +340,7 @@ pub fn listed(
     reader: &Reader,
     list: ListId,
     standing: Option<Standing>,
-) -> everstep_runtime::Result<Vec<String>> {
+) -> everstep_executions::Result<Vec<String>> {
     let (mut found, mut from): (Vec<String>, Option<Bookmark>) = (Vec::new(), None);
     loop {
         let page = reader.list(list, standing, from, 1000)?;

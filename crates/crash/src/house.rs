@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use everstep_history::Payload;
-use everstep_runtime::{
+use everstep_executions::{
     Engine, Message, Observer, Parts, Prepared, Reply, Revision, Settings, Silent, Start, Started,
     SystemClock, TaskRunner,
 };
+use everstep_history::Payload;
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub fn prepare(
     engine: &Engine,
     machine: &str,
     definition: &Value,
-) -> everstep_runtime::Result<Arc<Prepared>> {
+) -> everstep_executions::Result<Arc<Prepared>> {
     engine.prepare(Revision::new(&machine_arn(machine), ROLE, &definition.to_string()))
 }
 

@@ -10,7 +10,7 @@ use everstep_crash::check;
 use everstep_crash::child::Process;
 use everstep_crash::protocol::{Answer, End, Request};
 use everstep_crash::{house, machines};
-use everstep_runtime::{ExecutionId, ListId};
+use everstep_executions::{ExecutionId, ListId};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_engine-under-test");
 const MACHINE: &str = "chain";

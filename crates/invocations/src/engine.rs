@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use everstep_lanes::{Clock, Lanes, Refused, entropy};
+use everstep_shards::{Clock, Lanes, Refused, entropy};
 use everstep_store::{Batch, Shard as StoreShard};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -266,7 +266,7 @@ impl Postbox for Router {
     }
 }
 
-impl everstep_lanes::Message for Message {
+impl everstep_shards::Message for Message {
     fn shard(&self, shards: u16) -> u16 {
         self.id().shard(shards).0
     }
@@ -279,7 +279,7 @@ impl everstep_lanes::Message for Message {
     }
 }
 
-impl everstep_lanes::Shard for Shard {
+impl everstep_shards::Shard for Shard {
     type Message = Message;
 
     fn handle(&mut self, message: Message, now_ms: i64) {

@@ -31,7 +31,7 @@ mod shard;
 mod synchronous;
 mod world;
 
-pub use everstep_lanes::{Clock, SystemClock};
+pub use everstep_shards::{Clock, SystemClock};
 
 pub use destination::{Delivered, Delivery, Destinations};
 pub use engine::Invocations;

@@ -13,7 +13,7 @@ use crate::layout;
 use crate::message::Postbox;
 use crate::observer::Observer;
 use crate::settings::Settings;
-use everstep_lanes::Clock;
+use everstep_shards::Clock;
 
 /// What [`crate::Invocations`] are made of.
 pub struct Parts {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use everstep_history::{Attempt, Event, Payload};
-use everstep_runtime::{
+use everstep_executions::{
     Ended, Error, ExecutionId, ListId, Prepared, Reader, Settings, Shard, Started, World as Runtime,
 };
+use everstep_history::{Attempt, Event, Payload};
 
 use crate::disk::Disk;
 use crate::ledger::{Ledger, Life};

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use everstep_executions::{ExecutionId, Prepared};
 use everstep_history::{Event, journal};
 use everstep_interpreter::Execution;
-use everstep_runtime::{ExecutionId, Prepared};
 use everstep_store::{Batch, Space, Write};
 
 #[derive(Default)]

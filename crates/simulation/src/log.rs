@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use everstep_runtime::ExecutionId;
+use everstep_executions::ExecutionId;
 
 pub(crate) struct Log {
     digest: DefaultHasher,

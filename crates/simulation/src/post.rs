@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use everstep_runtime::{ExecutionId, Message, Postbox};
+use everstep_executions::{ExecutionId, Message, Postbox};
 
 use crate::dice::Dice;
 

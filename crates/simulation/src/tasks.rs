@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use everstep_executions::{Cancelled, ExecutionId, Failed, Job, Task, TaskRunner};
 use everstep_history::Attempt;
-use everstep_runtime::{Cancelled, ExecutionId, Failed, Job, Task, TaskRunner};
 
 use crate::Fault;
 use crate::disk::Disk;

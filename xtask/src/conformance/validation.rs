@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_api::{Building, Place, Service};
-use everstep_runtime::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
+use everstep_executions::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
 use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ impl TaskRunner for Nobody {
     fn cancel(&self, _cancelled: Cancelled) {}
 }
 
-fn service() -> everstep_runtime::Result<Arc<Service>> {
+fn service() -> everstep_executions::Result<Arc<Service>> {
     Service::open(Building {
         store: Arc::new(MemoryStore::new(1)),
         functions: Arc::new(Nobody),

@@ -1,8 +1,8 @@
 //! Ends a Map Run that nobody waits for and that has no driver: the engine was started again after it had
 //! been cancelled.
 
+use everstep_executions::{Cancelled, Error as Engine, ListId, Message, Result, Standing, Summary};
 use everstep_interpreter::Failure;
-use everstep_runtime::{Cancelled, Error as Engine, ListId, Message, Result, Standing, Summary};
 
 use super::child::{ITEMS, Noted};
 use super::record::{self, Found, Status};

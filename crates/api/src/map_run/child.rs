@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use everstep_history::{Event, Failure, Payload};
-use everstep_interpreter::Status;
-use everstep_runtime::{
+use everstep_executions::{
     Ended, ExecutionId, ListId, Prepared, Reader, Result, Standing, Start, Started, Summary,
     request_id,
 };
+use everstep_history::{Event, Failure, Payload};
+use everstep_interpreter::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

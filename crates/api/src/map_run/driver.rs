@@ -9,12 +9,12 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use everstep_asl::model::{ExecutionType, Kind, Map, Mode, State};
-use everstep_interpreter::map_run::{arn, label, too_many_failures};
-use everstep_interpreter::{Failure, MapRun, Payload};
-use everstep_runtime::{
+use everstep_executions::{
     Cancelled, Error as Engine, Job, Message, Note, Prepared, Reader, Report, Result, Standing,
     Summary, Task,
 };
+use everstep_interpreter::map_run::{arn, label, too_many_failures};
+use everstep_interpreter::{Failure, MapRun, Payload};
 use serde_json::Value;
 
 use super::child::{Family, News, Noted, Outcome};
@@ -206,7 +206,7 @@ impl Driver {
         &self,
         index: u32,
         news: impl FnOnce(Result<T>) -> News + Send + 'static,
-    ) -> everstep_runtime::Reply<T> {
+    ) -> everstep_executions::Reply<T> {
         let words = self.helm.live.words.clone();
         Box::new(move |answer| {
             let _ = words.send(Word::Child(index, news(answer)));

@@ -20,8 +20,8 @@ mod tally;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use everstep_executions::{Cancelled, ExecutionId, Summary, Task};
 use everstep_interpreter::Attempt;
-use everstep_runtime::{Cancelled, ExecutionId, Summary, Task};
 use tokio::sync::mpsc;
 
 pub(crate) use cancel::cancel;
@@ -49,7 +49,7 @@ enum Word {
     /// About a child.
     Child(u32, child::News),
     /// Notes have been written.
-    Kept(everstep_runtime::Result<()>),
+    Kept(everstep_executions::Result<()>),
     /// `UpdateMapRun`.
     Changed(Settings),
     Cancelled(Cancelled),

@@ -3,8 +3,8 @@
 //! The driver alone writes the record, and only `UpdateMapRun` the settings: so neither can undo what the
 //! other has written.
 
+use everstep_executions::{Error as Engine, ExecutionId, Message, Note, Reader, Result};
 use everstep_interpreter::{Attempt, FrameId, Tolerance};
-use everstep_runtime::{Error as Engine, ExecutionId, Message, Note, Reader, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! How the children of a Map Run stand, counted.
 
-use everstep_runtime::Standing;
+use everstep_executions::Standing;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

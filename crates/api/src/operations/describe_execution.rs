@@ -1,7 +1,7 @@
 //! `DescribeExecution`.
 
+use everstep_executions::{ExecutionId, Standing, Summary};
 use everstep_history::Event;
-use everstep_runtime::{ExecutionId, Standing, Summary};
 use serde_json::{Value, json};
 
 use super::Answer;

@@ -2,7 +2,7 @@
 
 use everstep_asl::model::Kind;
 use everstep_asl::{Options, Source, parse};
-use everstep_runtime::Revision;
+use everstep_executions::Revision;
 use serde_json::{Value, json};
 
 use super::describe_state_machine::add_settings;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use everstep_runtime::{Error as Engine, Job, Message, Report};
+use everstep_executions::{Error as Engine, Job, Message, Report};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -50,7 +50,11 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     }
 }
 
-async fn start(service: &Service, args: Args<'_>, taken: &Taken) -> everstep_runtime::Result<()> {
+async fn start(
+    service: &Service,
+    args: Args<'_>,
+    taken: &Taken,
+) -> everstep_executions::Result<()> {
     let (id, attempt) = (taken.task().execution, taken.task().attempt);
     let report = Report::Started { worker: args.text("workerName").map(Into::into) };
     service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await

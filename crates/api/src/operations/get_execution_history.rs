@@ -1,7 +1,7 @@
 //! `GetExecutionHistory`: the events of an execution as the service shows them.
 
+use everstep_executions::{Reader, Summary};
 use everstep_interpreter::aws_history;
-use everstep_runtime::{Reader, Summary};
 use serde_json::{Map, Value, json};
 
 use super::Answer;
@@ -38,7 +38,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     Ok(answer)
 }
 
-fn projected(reader: &Reader, summary: &Summary) -> everstep_runtime::Result<Vec<Value>> {
+fn projected(reader: &Reader, summary: &Summary) -> everstep_executions::Result<Vec<Value>> {
     let prepared = reader.prepared(summary)?;
     let events = reader.events(summary.id())?;
     Ok(aws_history::project(&prepared.program, &prepared.identity(&summary.arn), &events))

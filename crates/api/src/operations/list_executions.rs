@@ -2,7 +2,7 @@
 //! start first. (The service sorts those that are over by their end; a place in such a list would not
 //! keep still while it is read.)
 
-use everstep_runtime::{Bookmark, ListId, Standing, Summary};
+use everstep_executions::{Bookmark, ListId, Standing, Summary};
 use serde_json::{Value, json};
 
 use super::describe_execution::{described, status};

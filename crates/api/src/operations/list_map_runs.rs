@@ -1,6 +1,6 @@
 //! `ListMapRuns`: those of one execution, latest first.
 
-use everstep_runtime::ExecutionId;
+use everstep_executions::ExecutionId;
 use serde_json::{Value, json};
 
 use super::{Answer, describe_execution};

@@ -1,7 +1,7 @@
 //! `RedriveExecution`: an execution that did not succeed goes on from where it stopped.
 
+use everstep_executions::{Error as Engine, Message, Note, Standing, Summary};
 use everstep_history::Event;
-use everstep_runtime::{Error as Engine, Message, Note, Standing, Summary};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -129,7 +129,7 @@ impl Asked {
         service: &Service,
         summary: &Summary,
         token: &str,
-    ) -> everstep_runtime::Result<Option<Self>> {
+    ) -> everstep_executions::Result<Option<Self>> {
         let key = [TOKENS, token.as_bytes()].concat();
         let mut notes = service.reader.notes(summary.id(), &key)?.into_iter();
         let found = notes.find(|(found, _)| *found == key).and_then(|(_, text)| Self::read(&text));
@@ -146,7 +146,7 @@ impl Asked {
         service: &Service,
         summary: &Summary,
         token: &str,
-    ) -> everstep_runtime::Result<()> {
+    ) -> everstep_executions::Result<()> {
         let id = summary.id();
         let known = service.reader.notes(id, TOKENS)?.into_iter();
         let mut known: Vec<(i64, Vec<u8>)> = known
@@ -170,7 +170,7 @@ fn redriven(
     service: &Service,
     summary: &Summary,
     asked: Option<Asked>,
-) -> everstep_runtime::Result<Option<i64>> {
+) -> everstep_executions::Result<Option<i64>> {
     let Some(asked) = asked.filter(|asked| summary.redrives >= asked.number) else {
         return Ok(None);
     };

@@ -1,7 +1,7 @@
 //! `SendTaskFailure`.
 
+use everstep_executions::Report;
 use everstep_interpreter::{Failure, FailureStage};
-use everstep_runtime::Report;
 
 use super::{Answer, task_token};
 use crate::args::Args;

@@ -1,6 +1,6 @@
 //! `SendTaskHeartbeat`: a sign of life, which no history shows.
 
-use everstep_runtime::Message;
+use everstep_executions::Message;
 
 use super::{Answer, task_token};
 use crate::args::Args;

@@ -1,7 +1,7 @@
 //! `SendTaskSuccess`.
 
+use everstep_executions::Report;
 use everstep_history::Payload;
-use everstep_runtime::Report;
 
 use super::{Answer, task_token};
 use crate::args::Args;

@@ -1,7 +1,7 @@
 //! `StartExecution`: idempotent by name while the execution runs.
 
+use everstep_executions::{Ended, Error as Engine, Message, Reply, Standing, Start, Summary};
 use everstep_history::{Event, Payload};
-use everstep_runtime::{Ended, Error as Engine, Message, Reply, Standing, Start, Summary};
 use serde_json::json;
 
 use super::target::Target;

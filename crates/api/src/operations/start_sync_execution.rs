@@ -1,8 +1,8 @@
 //! `StartSyncExecution`: starts an execution of an EXPRESS workflow and waits for its end. Whoever waits
 //! may go away: the execution goes on.
 
+use everstep_executions::{Ended, Error as Engine};
 use everstep_interpreter::{Failure, Status};
-use everstep_runtime::{Ended, Error as Engine};
 use serde_json::{Value, json};
 
 use super::Answer;

@@ -1,8 +1,8 @@
 //! `StopExecution`. One that is over stays as it is, and its end is the answer: the service's text leaves
 //! that open.
 
+use everstep_executions::{Error as Engine, Message};
 use everstep_interpreter::Failure;
-use everstep_runtime::{Error as Engine, Message};
 use serde_json::json;
 
 use super::Answer;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use everstep_runtime::{ListId, Prepared};
+use everstep_executions::{ListId, Prepared};
 
 use crate::args::Args;
 use crate::arn::{Arn, Kind, wrong_kind};

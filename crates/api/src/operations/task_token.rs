@@ -1,7 +1,7 @@
 //! What the operations on a task's token share.
 
+use everstep_executions::{Error as Engine, ExecutionId, Message, Report};
 use everstep_interpreter::{Attempt, parse_token};
-use everstep_runtime::{Error as Engine, ExecutionId, Message, Report};
 use serde_json::json;
 
 use super::Answer;
@@ -28,7 +28,7 @@ pub(super) async fn report(service: &Service, args: Args<'_>, report: Report) ->
     answer(args, said)
 }
 
-pub(super) fn answer(args: Args<'_>, outcome: everstep_runtime::Result<()>) -> Answer {
+pub(super) fn answer(args: Args<'_>, outcome: everstep_executions::Result<()>) -> Answer {
     match outcome {
         Ok(()) => Ok(json!({})),
         Err(Engine::Settled) => {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
 use everstep_interpreter::{Failure, Identity, Payload};
-use everstep_runtime::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use tokio::sync::oneshot;
 
 use super::{Answer, configuration};

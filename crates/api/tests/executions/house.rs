@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use everstep_api::protocol::{Operation, conforms};
 use everstep_api::{Building, Place, Service, Unsupported};
+use everstep_executions::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
 use everstep_interpreter::{Dialect, Failure};
-use everstep_runtime::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
 use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
 use serde_json::{Value, json};
 

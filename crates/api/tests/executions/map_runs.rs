@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use everstep_api::protocol::Operation;
+use everstep_executions::Task;
 use everstep_interpreter::{Failure, Payload};
-use everstep_runtime::Task;
 use serde_json::{Value, json};
 
 use crate::house::{House, PLACE, function, text, types};

@@ -1,7 +1,7 @@
 //! What a machine's tags say of how it runs: its dialect, and who is told of its failures.
 
 use everstep_api::protocol::Operation;
-use everstep_runtime::Failed;
+use everstep_executions::Failed;
 use serde_json::{Value, json};
 
 use crate::house::{House, PLACE, fail, function, pass, wait};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_api::{Building, Place, Service};
-use everstep_runtime::{Cancelled, Clock, Settings, Silent, Task, TaskRunner};
+use everstep_executions::{Cancelled, Clock, Settings, Silent, Task, TaskRunner};
 use everstep_store::{MemoryStore, Scan, Shard, Space, Store, after_prefix};
 use serde_json::{Value, json};
 

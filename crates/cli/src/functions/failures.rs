@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use everstep_api::own::{Targets, Written};
+use everstep_executions::{Cancelled, Failed, Task, TaskRunner};
 use everstep_invocations::{
     Error, Functions as _, Invocations, Request, Source, SourceKind, Target,
 };
-use everstep_runtime::{Cancelled, Failed, Task, TaskRunner};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, Semaphore};
 

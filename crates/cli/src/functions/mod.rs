@@ -20,9 +20,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use everstep_api::{Ailing, Service};
 use everstep_client::{Client, Credentials, Options as ClientOptions};
+use everstep_executions::TaskRunner;
 use everstep_invocations::{Invocations, Parts, SystemClock};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
-use everstep_runtime::TaskRunner;
 use everstep_store::Store;
 use tokio::time::Instant;
 

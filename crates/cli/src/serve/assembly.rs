@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use everstep_api::{Building, Place, Service, TestCases};
+use everstep_executions::{SystemClock, TaskRunner};
 use everstep_interpreter::Limits;
-use everstep_runtime::{SystemClock, TaskRunner};
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -54,9 +54,9 @@ impl Assembly {
             },
             observer: watch,
             clock: Arc::new(SystemClock),
-            settings: everstep_runtime::Settings {
+            settings: everstep_executions::Settings {
                 retention_ms: settings.retention_ms,
-                ..everstep_runtime::Settings::default()
+                ..everstep_executions::Settings::default()
             },
             place: place(settings),
         };

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context as _, Result};
+use everstep_executions::{ExecutionId, Level, Logging, Reader, Step};
 use everstep_interpreter::aws_history::Projection;
-use everstep_runtime::{ExecutionId, Level, Logging, Reader, Step};
 use serde_json::{Map, Value, json};
 
 /// Steps that may wait to be written.

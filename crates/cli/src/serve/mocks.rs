@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use everstep_api::TestCases;
 use everstep_asl::{Machine, Source};
+use everstep_executions::{Report, Task};
 use everstep_interpreter::{Failure, Payload};
-use everstep_runtime::{Report, Task};
 
 use crate::run::mock::{Choice, Mocks, Response};
 

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::Result;
+use everstep_executions::{
+    Cancelled, ExecutionId, Failed, Message, Postbox, Report, Step, Task, TaskRunner,
+};
 use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_invocations::{Invocation, State};
 use everstep_runners::{Event as Happened, Observer, Stream as Said};
-use everstep_runtime::{
-    Cancelled, ExecutionId, Failed, Message, Postbox, Report, Step, Task, TaskRunner,
-};
 use serde_json::Value;
 
 use crate::output::{Stream, count};

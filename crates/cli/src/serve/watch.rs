@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use everstep_executions::{Error, ExecutionId, Observer, Prepared, Step};
 use everstep_invocations as invocations;
-use everstep_runtime::{Error, ExecutionId, Observer, Prepared, Step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::log_events::LogEvents;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use everstep_crash::house;
-use everstep_runtime::{ExecutionId, ListId, Message, Standing};
+use everstep_executions::{ExecutionId, ListId, Message, Standing};
 use serde_json::{Value, json};
 
 use crate::gauge::{bytes_in, resident_bytes};

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use everstep_crash::house;
+use everstep_executions::{Cancelled, Ended, Message, Task, TaskRunner};
 use everstep_history::Payload;
-use everstep_runtime::{Cancelled, Ended, Message, Task, TaskRunner};
 use serde_json::{Map, Value, json};
 
 use crate::gauge::{Spread, microseconds, percentile};
@@ -47,7 +47,7 @@ fn until_over(starter: &mut Starter, told: impl FnOnce(bool) + Send + 'static) {
     let name = format!("execution-{:010}", starter.next);
     let message = house::start(&starter.prepared, &name, starter.input.clone(), Box::new(|_| {}));
     let Message::Start { start, reply, .. } = message else { unreachable!("a start") };
-    let watcher = move |ended: everstep_runtime::Result<Ended>| told(ended.is_ok());
+    let watcher = move |ended: everstep_executions::Result<Ended>| told(ended.is_ok());
     starter.engine.send(Message::Start { start, reply, watcher: Some(Box::new(watcher)) });
 }
 

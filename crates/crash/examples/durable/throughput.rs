@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use everstep_crash::house;
+use everstep_executions::{Cancelled, Engine, Prepared, Task, TaskRunner};
 use everstep_history::Payload;
-use everstep_runtime::{Cancelled, Engine, Prepared, Task, TaskRunner};
 use everstep_store::Store;
 use serde_json::{Map, Value, json};
 
@@ -89,7 +89,7 @@ impl Starter {
     pub(crate) fn send(&mut self, answers: mpsc::Sender<bool>) {
         self.next += 1;
         let name = format!("execution-{:010}", self.next);
-        let reply = Box::new(move |answer: everstep_runtime::Result<_>| {
+        let reply = Box::new(move |answer: everstep_executions::Result<_>| {
             let _ = answers.send(answer.is_ok());
         });
         self.engine.send(house::start(&self.prepared, &name, self.input.clone(), reply));

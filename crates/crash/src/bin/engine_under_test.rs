@@ -12,12 +12,12 @@ use everstep_crash::house;
 use everstep_crash::machines;
 use everstep_crash::protocol::{Answer, End, Request};
 use everstep_crash::witness::{Act, Outcome, Witness};
-use everstep_history::{Failure, FailureStage, Payload};
-use everstep_interpreter::{Status, parse_token};
-use everstep_runtime::{
+use everstep_executions::{
     Cancelled, Engine, Error, ExecutionId, Job, Message, Observer, Prepared, Reply, Report, Start,
     Task, TaskRunner,
 };
+use everstep_history::{Failure, FailureStage, Payload};
+use everstep_interpreter::{Status, parse_token};
 use serde_json::json;
 
 const THREADS: usize = 8;
@@ -228,9 +228,8 @@ impl Desk {
             }
             Request::Watch { arn } => {
                 let id = ExecutionId::of(&arn);
-                let reply = self.reply(request, |ended: everstep_runtime::Ended| Answer::Ended {
-                    arn,
-                    end: end(&ended.status),
+                let reply = self.reply(request, |ended: everstep_executions::Ended| {
+                    Answer::Ended { arn, end: end(&ended.status) }
                 });
                 Message::Watch { id, reply }
             }

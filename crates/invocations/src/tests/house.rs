@@ -17,7 +17,7 @@ use crate::{
     Attempt, Delivered, Delivery, Destinations, Done, Error, Failure, Filter, FunctionSettings,
     Functions, Observer, Outcome, Settings, Shown, Terms, reader,
 };
-use everstep_lanes::Clock;
+use everstep_shards::Clock;
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use everstep_client::Client;
+use everstep_executions::{Cancelled, Job, Report, Task, TaskRunner, request_id};
 use everstep_interpreter::{Failure, Payload, task_token};
-use everstep_runtime::{Cancelled, Job, Report, Task, TaskRunner, request_id};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 

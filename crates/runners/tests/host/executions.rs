@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use everstep_client::Client;
-use everstep_interpreter::{Failure, Payload, Status};
-use everstep_runners::Tasks;
-use everstep_runtime::{
+use everstep_executions::{
     Ended, Engine, ExecutionId, Message, Parts, Revision, Settings, Silent, Start, SystemClock,
 };
+use everstep_interpreter::{Failure, Payload, Status};
+use everstep_runners::Tasks;
 use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio::task::block_in_place;

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use everstep_client::{Client, Credentials};
+use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use everstep_interpreter::Payload;
 use everstep_runners::{Acceptor, Call, RemoteLambda, Tasks};
-use everstep_runtime::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use serde_json::{Value, json};
 
 use crate::house::{House, doing, is_alive, python, until};

@@ -1,9 +1,9 @@
 //! What a reply has said is durable when it is said, and so after every crash: started, counted, stopped,
 //! redriven, ended, deleted.
 
+use everstep_executions::{Ended, ExecutionId};
 use everstep_history::Event;
 use everstep_interpreter::Status;
-use everstep_runtime::{Ended, ExecutionId};
 
 use super::a_result_counts_once::{ends, number};
 use super::{Checker, Verdict, ensure};

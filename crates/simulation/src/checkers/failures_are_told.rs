@@ -2,8 +2,8 @@
 //! in the life of an engine, and in the lives of later ones until somebody has said that he knows. Nothing
 //! else is told.
 
+use everstep_executions::{Failed, Standing};
 use everstep_history::Event;
-use everstep_runtime::{Failed, Standing};
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;
@@ -54,7 +54,7 @@ impl Checker for Check {
     }
 }
 
-fn wanted(evidence: &Evidence, id: everstep_runtime::ExecutionId) -> bool {
+fn wanted(evidence: &Evidence, id: everstep_executions::ExecutionId) -> bool {
     evidence.subject(id).is_some_and(|subject| {
         let machine = &evidence.machines[subject.machine];
         !machine.express && machine.prepared.revision.on_failure.is_some()

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use everstep_executions::{ExecutionId, Standing, Summary};
 use everstep_history::Event;
-use everstep_runtime::{ExecutionId, Standing, Summary};
 use everstep_store::Space;
 
 use super::{Checker, Verdict, ensure};
@@ -35,7 +35,7 @@ impl Checker for Check {
 
 fn check_lists(evidence: &Evidence, standing: Option<Standing>) -> Verdict {
     for (number, machine) in evidence.machines.iter().enumerate() {
-        let list = everstep_runtime::ListId::of(&machine.arn);
+        let list = everstep_executions::ListId::of(&machine.arn);
         let (mut listed, mut from) = (Vec::new(), None);
         loop {
             let page = evidence.reader().list(list, standing, from, 2);
@@ -151,7 +151,7 @@ fn is_untold(evidence: &Evidence, life: &Life, key: &[u8]) -> bool {
         && told.is_some_and(|told| told.by.contains(&now) && told.answered != Some(now))
 }
 
-fn list_key(_: &Evidence, life: &Life, list: everstep_runtime::ListId) -> Vec<u8> {
+fn list_key(_: &Evidence, life: &Life, list: everstep_executions::ListId) -> Vec<u8> {
     let standing = Standing::of(life.execution.status()) as u8;
     let latest_first = u64::from_be_bytes(ordered(life.execution.started_ms()));
     let at = (!latest_first).to_be_bytes();

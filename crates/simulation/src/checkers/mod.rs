@@ -16,7 +16,7 @@ mod timers_fire_and_never_early;
 
 use std::fmt;
 
-use everstep_runtime::{ExecutionId, Failed, Task};
+use everstep_executions::{ExecutionId, Failed, Task};
 use everstep_store::Batch;
 
 use crate::evidence::{Evidence, Reply, Request};

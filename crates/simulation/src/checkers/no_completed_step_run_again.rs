@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use everstep_executions::Task;
 use everstep_history::{Event, FrameId, Position};
-use everstep_runtime::Task;
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;

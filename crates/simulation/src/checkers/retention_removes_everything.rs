@@ -1,7 +1,7 @@
 //! An execution is removed when somebody asks for it or its time is over, never while it runs; then nothing
 //! of it is left in any space. What has expired long ago is gone.
 
-use everstep_runtime::ExecutionId;
+use everstep_executions::ExecutionId;
 use everstep_store::{Batch, Space, Write};
 
 use super::{Checker, Verdict, ensure};

@@ -2,8 +2,8 @@
 //! the life of an engine; `again` is said exactly when an earlier engine may have sent it. After a crash it
 //! is dispatched again if and only if it is open and nobody outside holds it.
 
+use everstep_executions::Task;
 use everstep_history::Event;
-use everstep_runtime::Task;
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;

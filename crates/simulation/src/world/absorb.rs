@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use everstep_runtime::{Error, ExecutionId, Failed};
+use everstep_executions::{Error, ExecutionId, Failed};
 
 use super::engine::fold_violation;
 use super::{Outcome, World};

@@ -1,7 +1,7 @@
 //! Letting the engine come to rest, for a moment or for good.
 
+use everstep_executions::ExecutionId;
 use everstep_history::Attempt;
-use everstep_runtime::ExecutionId;
 
 use super::{Outcome, World};
 use crate::checkers::{self, Violation};

@@ -2,8 +2,8 @@
 
 use std::sync::PoisonError;
 
+use everstep_executions::ExecutionId;
 use everstep_history::Payload;
-use everstep_runtime::ExecutionId;
 
 use super::{Outcome, SUBJECTS_MAX, World};
 use crate::evidence::{Ask, Request, Subject};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use everstep_runtime::{ExecutionId, Shard};
+use everstep_executions::{ExecutionId, Shard};
 use everstep_store::Shard as StoreShard;
 
 use super::{HOUR_MS, MINUTE_MS, Outcome, World, prepare, runtime};

@@ -9,7 +9,7 @@ mod workers;
 
 use std::sync::{Arc, Mutex};
 
-use everstep_runtime::{Parts, Revision, Settings, Silent, World as Runtime};
+use everstep_executions::{Parts, Revision, Settings, Silent, World as Runtime};
 
 use crate::checkers::{self, Violation};
 use crate::dice::Dice;
@@ -242,7 +242,7 @@ fn runtime(
     Arc::new(Runtime::new(parts, post.clone()))
 }
 
-fn prepare(runtime: &Runtime, revision: Revision) -> Arc<everstep_runtime::Prepared> {
+fn prepare(runtime: &Runtime, revision: Revision) -> Arc<everstep_executions::Prepared> {
     let definition = revision.definition.clone();
     let prepared = runtime.prepare(revision, Box::new(|_| {}));
     prepared.unwrap_or_else(|error| panic!("the workload is wrong: {error}: {definition}"))

@@ -2,8 +2,8 @@
 
 use std::sync::PoisonError;
 
+use everstep_executions::{Message, Report, Start};
 use everstep_history::{Failure, FailureStage, Payload};
-use everstep_runtime::{Message, Report, Start};
 use serde_json::json;
 
 use super::{Outcome, World};
@@ -118,7 +118,7 @@ impl World {
         &self,
         number: u64,
         wrap: impl FnOnce(T) -> Answer + Send + 'static,
-    ) -> everstep_runtime::Reply<T> {
+    ) -> everstep_executions::Reply<T> {
         let replies = self.replies.clone();
         let swallow = self.fault == Some(Fault::SwallowsReplies) && number.is_multiple_of(5);
         Box::new(move |answer| {

@@ -1,7 +1,7 @@
 //! What workers will say of the tasks they are given, when, and how often.
 
+use everstep_executions::{ExecutionId, Task};
 use everstep_history::{Attempt, Event};
-use everstep_runtime::{ExecutionId, Task};
 
 use super::{HOUR_MS, MINUTE_MS, Outcome, World};
 use crate::checkers::{self, Violation};

@@ -24,7 +24,7 @@ mod world;
 
 pub use engine::Engine;
 pub use error::{Error, Result};
-pub use everstep_lanes::{Clock, SystemClock};
+pub use everstep_shards::{Clock, SystemClock};
 pub use failed::{Ending, Failed};
 pub use id::{ExecutionId, ListId};
 pub use message::{Ended, Message, Note, Postbox, Reply, Start, Started};

@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use everstep_history::{Attempt, Event, Failure, Payload};
-use everstep_interpreter::Status;
-use everstep_runtime::{
+use everstep_executions::{
     Cancelled, Ended, Error, ExecutionId, Failed, Message, Parts, Postbox, Prepared, Reader, Reply,
     Report, Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner,
     World,
 };
+use everstep_history::{Attempt, Event, Failure, Payload};
+use everstep_interpreter::Status;
 use everstep_store::{Batch, Done, MemoryStore, Row, Scan, Space, Store};
 use serde_json::{Value, json};
 

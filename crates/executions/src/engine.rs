@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use everstep_lanes::{Clock, Lanes, Refused, entropy};
+use everstep_shards::{Clock, Lanes, Refused, entropy};
 use everstep_store::{Batch, Shard as StoreShard};
 
 use crate::error::{Error, Result};
@@ -108,7 +108,7 @@ impl Postbox for Router {
     }
 }
 
-impl everstep_lanes::Message for Message {
+impl everstep_shards::Message for Message {
     fn shard(&self, shards: u16) -> u16 {
         self.id().shard(shards).0
     }
@@ -127,7 +127,7 @@ struct Owned {
     world: Arc<World>,
 }
 
-impl everstep_lanes::Shard for Owned {
+impl everstep_shards::Shard for Owned {
     type Message = Message;
 
     fn handle(&mut self, message: Message, now_ms: i64) {

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use everstep_history::{Failure, Payload};
-use everstep_interpreter::Status;
-use everstep_runtime::{
+use everstep_executions::{
     Cancelled, Ended, Engine, Error, ExecutionId, Job, ListId, Message, Parts, Prepared, Revision,
     Settings, Silent, Standing, Start, Started, SystemClock, Task, TaskRunner,
 };
+use everstep_history::{Failure, Payload};
+use everstep_interpreter::Status;
 use everstep_store::{Batch, MemoryStore, Scan, Space, Store};
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ fn a_result_counts_once() {
     let Job::Call { resource, .. } = &task.job else { panic!("a call") };
     assert!(resource.ends_with("function:f"));
     task.succeed(Payload::new(json!("first")));
-    let report = everstep_runtime::Report::Succeeded { output: Payload::new(json!("second")) };
+    let report = everstep_executions::Report::Succeeded { output: Payload::new(json!("second")) };
     let (id, attempt) = (task.execution, task.attempt);
     let second: Result<(), Error> =
         house.engine.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) });
@@ -258,7 +258,7 @@ fn an_express_execution_leaves_nothing_behind() {
     let prepared = house.engine.prepare(revision).expect("valid");
     let start = Start::new(&arn("x"), prepared, Payload::new(json!({})));
     let (sender, ended) = std::sync::mpsc::channel();
-    let watcher: everstep_runtime::Reply<Ended> = Box::new(move |ended| {
+    let watcher: everstep_executions::Reply<Ended> = Box::new(move |ended| {
         let _ = sender.send(ended);
     });
     house
