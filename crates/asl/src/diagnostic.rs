@@ -1,8 +1,8 @@
 //! What is wrong with a definition: which rule, where, why, and what to do.
 
-use crate::place::Place;
-use crate::rule::{Rule, Severity};
-use crate::source::Span;
+use everstep_source::{Place, Severity, Span};
+
+use crate::rule::Rule;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -139,22 +139,4 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
-}
-
-/// The candidate most like `word`, if one is like it at all.
-pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let lower = word.to_lowercase();
-    candidates
-        .into_iter()
-        .filter_map(|candidate| {
-            let length = candidate.chars().count();
-            let limit = (length / 3).max(1);
-            // Distances cost far more than lengths, and are never smaller than their difference.
-            let close = length.abs_diff(lower.chars().count()) <= limit;
-            let distance =
-                close.then(|| strsim::osa_distance(&lower, &candidate.to_lowercase()))?;
-            (distance <= limit).then_some((distance, candidate))
-        })
-        .min()
-        .map(|(_, candidate)| candidate)
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use everstep_source::Place;
+use everstep_source::document::{Content, Node};
+
 use crate::diagnostic::Diagnostic;
-use crate::document::{Content, Node};
 use crate::lower::Cx;
-use crate::place::Place;
 use crate::rule::Rule;
 
 pub(crate) fn check(cx: &Cx<'_>, root: &Node) {

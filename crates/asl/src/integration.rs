@@ -1,8 +1,9 @@
 //! The service integrations: which actions a `Resource` can name, and which patterns each has.
 
-use crate::diagnostic::nearest;
+use everstep_source::{Severity, nearest};
+
 use crate::model::{Pattern, Resource};
-use crate::rule::{Rule, Severity};
+use crate::rule::Rule;
 
 /// Why a resource cannot be called.
 pub(crate) struct Problem {

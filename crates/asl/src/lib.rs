@@ -5,23 +5,19 @@
 
 mod advice;
 mod diagnostic;
-pub mod document;
 mod duplicates;
 pub mod error_name;
 mod integration;
 mod lower;
 pub mod model;
-mod place;
 mod rule;
 mod service;
-mod source;
 mod variables;
 
-pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm, nearest};
+pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
+pub use everstep_source::{Format, Place, Position, Severity, Source, Span, document, nearest};
 pub use model::{Machine, WorkflowType};
-pub use place::Place;
-pub use rule::{Rule, Severity};
-pub use source::{Format, Position, Source, Span};
+pub use rule::Rule;
 pub use variables::references;
 
 /// The service's own limit on a definition.

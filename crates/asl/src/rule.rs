@@ -4,23 +4,7 @@
 
 use std::fmt;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The definition cannot run.
-    Error,
-    /// It runs, perhaps not as its author thinks.
-    Warning,
-}
-
-impl Severity {
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
-    }
-}
+use everstep_source::Severity;
 
 macro_rules! rules {
     ($($group:literal { $($variant:ident, $name:literal, $severity:ident, $summary:literal;)* })*) => {

@@ -1,11 +1,11 @@
 //! How the service words what is wrong with a text as a whole.
 
+use everstep_source::document::{DocumentError, Node, Trouble};
+use everstep_source::{Format, Place, Source, Span};
+
 use crate::DEFINITION_BYTES_MAX;
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::{DocumentError, Node, Trouble};
-use crate::place::Place;
 use crate::rule::Rule;
-use crate::source::{Format, Source, Span};
 
 pub(crate) fn too_large(source: &Source) -> Diagnostic {
     let size = source.text().len();

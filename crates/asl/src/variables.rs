@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use everstep_expr::jsonata;
+use everstep_source::Place;
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::Cx;
@@ -10,7 +11,6 @@ use crate::model::{
     Assign, Catcher, Comparand, Condition, DataFlow, Items, JsonPathFlow, Kind, Machine, Map, Mode,
     Operand, OptionalPath, Payload, State, Text, WaitUntil,
 };
-use crate::place::Place;
 use crate::rule::Rule;
 
 /// The variables each state reads, by the state's name: `variableReferences` of

@@ -5,10 +5,11 @@ use super::{Finding, Tree};
 /// Each crate and the crates of this workspace it may use.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("everstep-retry", &[]),
+    ("everstep-source", &[]),
     ("everstep-shards", &[]),
     ("everstep-expr", &[]),
-    ("everstep-asl", &["everstep-expr", "everstep-retry"]),
-    ("everstep-config", &["everstep-asl", "everstep-retry"]),
+    ("everstep-asl", &["everstep-expr", "everstep-retry", "everstep-source"]),
+    ("everstep-config", &["everstep-asl", "everstep-retry", "everstep-source"]),
     ("everstep-invocations", &["everstep-shards", "everstep-retry", "everstep-store"]),
     (
         "everstep-runners",

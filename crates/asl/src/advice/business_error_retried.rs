@@ -1,10 +1,11 @@
 //! Errors that a catcher expects, swallowed first by a broad retrier.
 
 use super::Report;
+use everstep_source::Place;
+
 use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, ALL, TASK_FAILED};
 use crate::model::{Machine, Retrier, State};
-use crate::place::Place;
 use crate::rule::Rule;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {

@@ -1,9 +1,10 @@
 //! Compensating tasks that are tried only once: if the undoing fails, nothing undoes it.
 
 use super::{Report, reach};
+use everstep_source::Place;
+
 use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Machine, State};
-use crate::place::Place;
 use crate::rule::Rule;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {

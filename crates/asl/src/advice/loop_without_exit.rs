@@ -1,9 +1,10 @@
 //! States from which no end can be reached.
 
 use super::{Report, reach};
+use everstep_source::Place;
+
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::model::{Machine, StateId};
-use crate::place::Place;
 use crate::rule::Rule;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {

@@ -1,12 +1,12 @@
 //! `States.TaskFailed` used as if it covered timeouts.
 
 use super::Report;
+use everstep_source::{Place, Span};
+
 use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, TASK_FAILED, TIMEOUT};
 use crate::model::Machine;
-use crate::place::Place;
 use crate::rule::Rule;
-use crate::source::Span;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {

@@ -1,12 +1,12 @@
 //! Retriers and catchers that can never match, because an earlier one takes everything.
 
 use super::Report;
+use everstep_source::{Place, Span};
+
 use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, ALL, RUNTIME};
 use crate::model::Machine;
-use crate::place::Place;
 use crate::rule::Rule;
-use crate::source::Span;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {

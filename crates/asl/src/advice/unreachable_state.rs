@@ -1,9 +1,10 @@
 //! States that nothing leads to.
 
 use super::{Report, reach};
+use everstep_source::Place;
+
 use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::model::Machine;
-use crate::place::Place;
 use crate::rule::Rule;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {

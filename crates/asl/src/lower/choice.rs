@@ -1,6 +1,7 @@
 //! Choice states: rules, conditions and the comparison operators.
 
 use everstep_expr::path::Path;
+use everstep_source::document::Content;
 
 use super::expression::{self, Available};
 use super::flow;
@@ -8,7 +9,6 @@ use super::names::nowhere;
 use super::reader::{Field, Fields, Misplaced};
 use super::state::Reading;
 use crate::diagnostic::Diagnostic;
-use crate::document::Content;
 use crate::model::{
     Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, Kind, QueryLanguage, Relation,
     TypeTest,

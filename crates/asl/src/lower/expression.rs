@@ -4,16 +4,15 @@ use everstep_expr::path::{Path, ReferencePath};
 use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
 use everstep_expr::{SyntaxError, jsonata};
+use everstep_source::document::{Content, Node};
+use everstep_source::{Place, Span};
 
 use super::jsonata_words;
 use super::reader::Field;
 use super::unevaluated;
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::{Content, Node};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
-use crate::place::Place;
 use crate::rule::Rule;
-use crate::source::Span;
 
 /// A field that holds a path.
 pub(super) fn path(field: &Field<'_, '_>) -> Option<Path> {

@@ -5,8 +5,9 @@ use super::expression::{
 };
 use super::reader::{Field, Fields};
 use super::state::Reading;
+use everstep_source::document::Content;
+
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::Content;
 use crate::model::{Assign, DataFlow, JsonPathFlow, JsonataFlow, Payload, QueryLanguage};
 use crate::rule::Rule;
 

@@ -3,7 +3,8 @@
 use super::names::{AllNames, Names, nowhere};
 use super::reader::{At, Cx, Fields, Misplaced};
 use super::state::{self, Surroundings};
-use crate::document::Node;
+use everstep_source::document::Node;
+
 use crate::model::{Machine, QueryLanguage, StateId};
 use crate::rule::Rule;
 

@@ -11,8 +11,9 @@ use super::operand::{integer, number};
 use super::reader::{Field, Fields};
 use super::retry;
 use super::state::{Reading, transition};
+use everstep_source::document::Content;
+
 use crate::diagnostic::{Diagnostic, ServiceCode};
-use crate::document::Content;
 use crate::model::{
     ExecutionType, ItemBatcher, Items, Kind, Machine, Map, Mode, Payload, QueryLanguage, StateId,
     WorkflowType,

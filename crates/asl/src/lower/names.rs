@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::reader::{At, Cx, Field};
-use crate::diagnostic::{Diagnostic, ServiceCode, nearest};
-use crate::document::{Member, Node};
+use everstep_source::document::{Member, Node};
+use everstep_source::{Severity, nearest};
+
+use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::model::{StateId, Target};
-use crate::rule::{Rule, Severity};
+use crate::rule::Rule;
 
 /// "The state name, whose length MUST BE less than or equal to 128 Unicode characters."
 const NAME_CHARACTERS_MAX: usize = 128;

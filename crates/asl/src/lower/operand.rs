@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::expression;
 use super::reader::{Field, Fields};
-use crate::document::Content;
+use everstep_source::document::Content;
+
 use crate::model::{Operand, QueryLanguage};
 
 /// `name`, or `path_name` in JSONPath, as an integer.

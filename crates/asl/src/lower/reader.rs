@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
+use everstep_source::document::{Content, Member, Node};
+use everstep_source::{Place, Source, Span, nearest};
+
 use crate::Options;
-use crate::diagnostic::{Diagnostic, ServiceCode, nearest};
-use crate::document::{Content, Member, Node};
+use crate::diagnostic::{Diagnostic, ServiceCode};
 use crate::model::QueryLanguage;
-use crate::place::Place;
 use crate::rule::Rule;
-use crate::source::{Source, Span};
 
 /// What all of lowering shares: the options, and where problems are collected.
 pub(crate) struct Cx<'a> {

@@ -1,8 +1,9 @@
 //! The requests of service integrations: what must be in them.
 
 use super::reader::Fields;
+use everstep_source::document::Member;
+
 use crate::diagnostic::Diagnostic;
-use crate::document::Member;
 use crate::model::{QueryLanguage, Resource};
 use crate::rule::Rule;
 

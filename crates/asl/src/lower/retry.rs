@@ -6,7 +6,8 @@ use super::machine::SECONDS_MAX;
 use super::names::nowhere;
 use super::reader::{Field, Fields, Misplaced};
 use super::state::{Reading, objects};
-use crate::diagnostic::nearest;
+use everstep_source::nearest;
+
 use crate::error_name;
 use crate::model::{Catcher, Jitter, QueryLanguage, ResultPath, Retrier};
 use crate::rule::Rule;

@@ -3,8 +3,9 @@
 use super::names::{AllNames, Names};
 use super::reader::{At, Cx, Field, Fields, Misplaced};
 use super::{choice, fail, flow, machine, map, parallel, pass, task, wait};
+use everstep_source::document::{Content, Member, Node};
+
 use crate::diagnostic::Diagnostic;
-use crate::document::{Content, Member, Node};
 use crate::model::{DataFlow, Kind, Pass, QueryLanguage, State, Transition};
 use crate::rule::Rule;
 

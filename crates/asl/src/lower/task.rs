@@ -7,8 +7,9 @@ use super::reader::{Field, Fields};
 use super::request;
 use super::retry;
 use super::state::{Reading, transition};
+use everstep_source::document::{Content, Node};
+
 use crate::diagnostic::Diagnostic;
-use crate::document::{Content, Node};
 use crate::integration;
 use crate::model::{Kind, Operand, Pattern, Payload, QueryLanguage, Resource, Task, WorkflowType};
 use crate::rule::Rule;

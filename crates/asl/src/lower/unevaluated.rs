@@ -1,11 +1,11 @@
 //! Texts that look like paths or calls, but are passed on as they stand.
 
 use everstep_expr::template::Expression;
+use everstep_source::Place;
+use everstep_source::document::{Content, Node};
 
 use super::reader::Field;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Content, Node};
-use crate::place::Place;
 use crate::rule::Rule;
 
 /// Looks through a payload template: what is meant to be computed stands under a name with `.$`.

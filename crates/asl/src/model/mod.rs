@@ -9,6 +9,8 @@ mod map;
 mod resource;
 mod retry;
 
+use everstep_source::{Place, Span};
+
 use std::sync::Arc;
 
 use everstep_expr::jsonata;
@@ -25,9 +27,6 @@ pub use map::{
 };
 pub use resource::{Pattern, Resource, function_name};
 pub use retry::{Catcher, Jitter, Retrier};
-
-use crate::place::Place;
-use crate::source::Span;
 
 /// STANDARD or EXPRESS: decides which tasks a definition may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,10 +1,11 @@
 //! Retriers and catchers.
 
+use everstep_source::Span;
+
 use everstep_expr::jsonata;
 use everstep_retry::Delay;
 
 use super::{Assign, ResultPath, Target};
-use crate::source::Span;
 
 #[derive(Debug, Clone)]
 pub struct Retrier {

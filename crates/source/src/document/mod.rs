@@ -7,7 +7,7 @@ mod yaml;
 
 use serde_json::{Map, Number, Value};
 
-use crate::source::{Format, Span};
+use crate::{Format, Span};
 
 /// Deeper documents are refused: the service's own limit on a definition leaves no use for them,
 /// and every walk over a document can then recurse without fear for the stack.

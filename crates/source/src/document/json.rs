@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Number;
 
 use super::{Content, DEPTH_MAX, DocumentError, Member, Node, Trouble};
-use crate::source::Span;
+use crate::Span;
 
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,

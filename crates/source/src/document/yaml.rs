@@ -10,7 +10,7 @@ use serde_json::Number;
 
 use super::json::{number, too_deep};
 use super::{Content, DEPTH_MAX, DocumentError, Member, Node, Trouble};
-use crate::source::Span;
+use crate::Span;
 
 /// Aliases multiply: this many nodes are a definition of the service's maximal size many times over.
 const NODES_MAX: usize = 1_000_000;
