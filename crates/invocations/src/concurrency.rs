@@ -39,7 +39,7 @@ enum Waiting {
 }
 
 /// The right to run one attempt of a function.
-pub(crate) struct Permit {
+pub struct Permit {
     concurrency: Arc<Concurrency>,
     function: String,
 }

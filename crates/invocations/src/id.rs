@@ -22,7 +22,7 @@ pub struct InvocationId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 pub struct AttemptId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 
 /// Who deliveries are for: a digest of his name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Addressee(pub(crate) [u8; 8]);
 
 impl Addressee {
@@ -63,16 +63,19 @@ impl InvocationId {
         Self(bytes)
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 16] {
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
     /// The shard that owns the invocation.
-    pub(crate) fn shard(self, shards: u16) -> Shard {
+    #[must_use]
+    pub fn shard(self, shards: u16) -> Shard {
         Shard(u16::from_be_bytes([self.0[0], self.0[1]]) % shards)
     }
 }

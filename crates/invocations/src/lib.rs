@@ -44,13 +44,14 @@ pub use id::{AttemptId, InvocationId, NotAnId};
 pub use invocation::{
     AttemptRecord, Attempts, Happened, Invocation, Reason, Source, SourceKind, State, What,
 };
-pub use message::{Accepted, Finished, Reply};
+pub use message::{Acceptance, Accepted, Finished, Manner, Message, Postbox, Reply, Resend};
 pub use observer::{Observer, Silent};
 pub use reader::{Bookmark, Filter, Page, Shown};
 pub use request::{Redrive, Request};
 pub use session::{Session, SessionStatus, SessionStep};
 pub use settings::Settings;
-pub use world::Parts;
+pub use shard::Shard;
+pub use world::{Parts, World};
 
 #[cfg(test)]
 mod tests;

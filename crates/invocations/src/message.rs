@@ -11,11 +11,11 @@ use crate::session::StepEnd;
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// Brings messages to the shard that owns an invocation. Never waits and never refuses.
-pub(crate) trait Postbox: Send + Sync {
+pub trait Postbox: Send + Sync {
     fn post(&self, id: InvocationId, message: Message);
 }
 
-pub(crate) enum Message {
+pub enum Message {
     Accept {
         acceptance: Box<Acceptance>,
         reply: Reply<Accepted>,
@@ -71,19 +71,19 @@ pub(crate) enum Message {
 
 /// What is to be invoked.
 #[derive(Debug, Clone)]
-pub(crate) struct Acceptance {
-    pub(crate) id: InvocationId,
-    pub(crate) function: String,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) source: Source,
-    pub(crate) key: Option<String>,
-    pub(crate) manner: Manner,
+pub struct Acceptance {
+    pub id: InvocationId,
+    pub function: String,
+    pub payload: Vec<u8>,
+    pub source: Source,
+    pub key: Option<String>,
+    pub manner: Manner,
     /// The session that it goes on with, and how many steps that has had before it.
-    pub(crate) session: Option<(InvocationId, u32)>,
+    pub session: Option<(InvocationId, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub enum Manner {
     /// With retries, destinations and all.
     Asynchronous,
     /// Once, for somebody who waits.
@@ -113,18 +113,19 @@ pub struct Finished {
 
 /// How a dead letter is sent back.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Resend {
+pub struct Resend {
     /// With the function as it is now, not as it was at acceptance.
-    pub(crate) latest: bool,
+    pub latest: bool,
     /// With this event instead of its own.
-    pub(crate) payload: Option<Vec<u8>>,
+    pub payload: Option<Vec<u8>>,
     /// Not before this moment.
-    pub(crate) not_before_ms: Option<i64>,
+    pub not_before_ms: Option<i64>,
 }
 
 impl Message {
     /// Whose shard it is for.
-    pub(crate) fn id(&self) -> InvocationId {
+    #[must_use]
+    pub fn id(&self) -> InvocationId {
         match self {
             Self::Accept { acceptance, .. } => acceptance.id,
             Self::Ready { id, .. }

@@ -74,7 +74,7 @@ pub struct SessionStep {
 
 /// What a step says when it is over.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StepEnd {
+pub struct StepEnd {
     pub(crate) id: InvocationId,
     pub(crate) function: String,
     pub(crate) ended_ms: i64,
@@ -191,7 +191,10 @@ impl Session {
         bytes
     }
 
-    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
+    /// # Errors
+    ///
+    /// If the row is damaged, or of a later version.
+    pub fn decode(row: &[u8]) -> Result<Self> {
         match row.split_first() {
             Some((&VERSION, record)) => minicbor::decode(record)
                 .map_err(|error| Error::damaged(&format!("a session cannot be read: {error}"))),

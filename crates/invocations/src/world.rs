@@ -25,7 +25,7 @@ pub struct Parts {
     pub settings: Settings,
 }
 
-pub(crate) struct World {
+pub struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) functions: Arc<dyn Functions>,
     pub(crate) destinations: Arc<dyn Destinations>,
@@ -37,7 +37,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
+    #[must_use]
+    pub fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
         let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
         let concurrency = Concurrency::new(postbox.clone());
         let failure = OnceLock::new();
@@ -53,7 +54,7 @@ impl World {
 
     /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was
     /// decided in memory may not be what is stored, so all of it is given up.
-    pub(crate) fn failure(&self) -> Option<&Error> {
+    pub fn failure(&self) -> Option<&Error> {
         self.failure.get()
     }
 

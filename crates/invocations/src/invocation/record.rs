@@ -12,7 +12,10 @@ impl Invocation {
         bytes
     }
 
-    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
+    /// # Errors
+    ///
+    /// If the row is damaged, or of a later version.
+    pub fn decode(row: &[u8]) -> Result<Self> {
         match row.split_first() {
             Some((&VERSION, record)) => minicbor::decode(record)
                 .map_err(|error| Error::damaged(&format!("an invocation cannot be read: {error}"))),

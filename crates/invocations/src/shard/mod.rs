@@ -40,7 +40,7 @@ use slot::Slot;
 
 pub(crate) use outbox::Cursor;
 
-pub(crate) struct Shard {
+pub struct Shard {
     shard: everstep_store::Shard,
     world: Arc<World>,
     slots: HashMap<InvocationId, Box<Slot>>,
@@ -63,7 +63,11 @@ pub(crate) struct Shard {
 impl Shard {
     /// Takes a shard over, and reads what is due soon. What was running is found to have been interrupted
     /// as it is looked at.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub fn open(
         shard: everstep_store::Shard,
         world: Arc<World>,
         seed: u64,
@@ -91,7 +95,7 @@ impl Shard {
     }
 
     /// Takes a message. Everything it leads to is handed over when this returns.
-    pub(crate) fn handle(&mut self, message: Message, now_ms: i64) {
+    pub fn handle(&mut self, message: Message, now_ms: i64) {
         if let Some(error) = self.world.failure() {
             return message.refuse(error.clone());
         }

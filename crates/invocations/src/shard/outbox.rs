@@ -3,7 +3,7 @@
 //! Addressees do not get into each other's way: of each so many deliveries are known here, and others are
 //! rows until there is room. One that is down for long costs its own deliveries time, and nobody else's.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::id::{Addressee, InvocationId};
 
@@ -18,7 +18,8 @@ pub(super) type Place = (InvocationId, u32);
 pub(super) struct Outbox {
     known: HashMap<Place, Known>,
     again: BTreeSet<(i64, Place)>,
-    trays: HashMap<Addressee, Tray>,
+    /// Read in their order, so that a run can be repeated.
+    trays: BTreeMap<Addressee, Tray>,
 }
 
 struct Known {

@@ -16,7 +16,7 @@ const READ_AT_A_TIME: usize = 10_000;
 
 impl Shard {
     /// Does what is due, and says when there will be more to do.
-    pub(crate) fn tick(&mut self, now_ms: i64) -> Option<i64> {
+    pub fn tick(&mut self, now_ms: i64) -> Option<i64> {
         if let Some(error) = self.world.failure().cloned() {
             self.give_up(&error);
             return None;
