@@ -31,6 +31,8 @@ enum Suite {
     Kill,
     /// Callers that mean harm
     Hostile,
+    /// The tutorials, followed as a reader would
+    Tutorials,
 }
 
 /// Where suites are run.
@@ -117,6 +119,10 @@ impl Place {
         command.env("EVERSTEP", &self.server).env("PYTHONDONTWRITEBYTECODE", "1");
         match suite {
             Suite::Awscli => _ = command.env("EVERSTEP_AWS_CLI", command_line()?),
+            Suite::Tutorials => {
+                provide(&["jq", "--version"], "jq")?;
+                command.env("EVERSTEP_AWS_CLI", command_line()?);
+            }
             Suite::Javascript => _ = command.env("EVERSTEP_JAVASCRIPT", self.javascript()?),
             _ => {}
         }
@@ -143,11 +149,13 @@ impl Suite {
                 "--ignore=test_javascript.py",
                 "--ignore=test_kill.py",
                 "--ignore=test_hostile.py",
+                "--ignore=test_tutorials.py",
             ],
             Self::Awscli => &["test_cli.py"],
             Self::Javascript => &["test_javascript.py"],
             Self::Kill => &["test_kill.py"],
             Self::Hostile => &["test_hostile.py"],
+            Self::Tutorials => &["test_tutorials.py"],
         }
     }
 }
