@@ -5,10 +5,13 @@ pub use everstep_retry::error_name::{
     crash, matches, matches_told,
 };
 
+/// The specification's name for the failure of a branch.
+pub const BRANCH_FAILED: &str = "States.BranchFailed";
+
 /// The names that a retrier or catcher can match.
 pub const PREDEFINED: &[&str] = &[
     ALL,
-    "States.BranchFailed",
+    BRANCH_FAILED,
     DATA_LIMIT_EXCEEDED,
     "States.ExceedToleratedFailureThreshold",
     HEARTBEAT_TIMEOUT,

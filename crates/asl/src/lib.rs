@@ -1,12 +1,15 @@
 //! Amazon States Language definitions: read, checked, modelled.
 //!
-//! [`parse`] takes a text and returns the model and every problem at once. What a definition
-//! means at run time is not known here; how expressions are written and evaluated is `expr`'s.
+//! [`parse`] takes a text and returns the model and every problem at once. [`handling`] says which retrier or
+//! catcher takes an error, and [`Dialect`] how the two dialects of the language differ. Running a definition is
+//! the interpreter's; how expressions are written and evaluated is `expr`'s.
 
 mod advice;
 mod diagnostic;
+mod dialect;
 mod duplicates;
 pub mod error_name;
+pub mod handling;
 mod integration;
 mod lower;
 pub mod model;
@@ -15,6 +18,7 @@ mod service;
 mod variables;
 
 pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
+pub use dialect::{Dialect, RuntimeError};
 pub use everstep_source::{Format, Place, Position, Severity, Source, Span, document, nearest};
 pub use model::{Machine, WorkflowType};
 pub use rule::Rule;

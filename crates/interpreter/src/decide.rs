@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use everstep_asl::Machine;
 use everstep_asl::error_name;
-use everstep_asl::model::{Catcher, Kind, State, Transition};
+use everstep_asl::handling::{self, Decision, Matched, Origin};
+use everstep_asl::model::{Catcher, Kind, Retrier, State, Transition};
 use everstep_expr::Entropy;
 use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload, Position};
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::context::Extra;
 use crate::execution::{Execution, Frame, Phase, Status, Timer, is_visible};
 use crate::fault::{Fault, not_too_deep};
 use crate::flow::{Evaluation, Finished};
-use crate::retry::{Trouble, delay_ms};
+use crate::raised::{RaisedFailure, delay_ms};
 use crate::{Dialect, Input, Occasion, states};
 
 /// Events of one decision at most: a loop that never waits must end even where the history has no
@@ -182,14 +183,15 @@ impl Decider<'_> {
     }
 
     fn task_failed(&mut self, attempt: Attempt, failure: Failure, stage: FailureStage) {
-        let at_ms = self.now_ms;
-        let failure = self.dialect().unnamed_task_failure(failure);
-        let trouble = match self.execution.state_of(attempt.frame).map(|state| &state.kind) {
-            Some(Kind::Task(task)) => Trouble::of_task(failure, &task.resource, self.dialect()),
-            _ => Trouble::new(failure),
+        let (at_ms, dialect) = (self.now_ms, self.dialect());
+        let unnamed = || dialect.unnamed_task_error().map(Arc::from);
+        let failure = Failure { error: failure.error.or_else(unnamed), cause: failure.cause };
+        let raised = match self.execution.state_of(attempt.frame).map(|state| &state.kind) {
+            Some(Kind::Task(task)) => RaisedFailure::of_task(failure, &task.resource, dialect),
+            _ => RaisedFailure::named(failure),
         };
-        self.emit(Event::TaskFailed { attempt, at_ms, failure: trouble.failure.clone(), stage });
-        self.fail(attempt.frame, trouble);
+        self.emit(Event::TaskFailed { attempt, at_ms, failure: raised.failure.clone(), stage });
+        self.fail(attempt.frame, raised);
     }
 
     fn redrive(&mut self) {
@@ -263,8 +265,8 @@ impl Decider<'_> {
         let failure = Failure { error: Some(Arc::from(error_name::TIMEOUT)), cause: None };
         let at_ms = self.now_ms;
         self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
-        let alias = heartbeat.then_some(error_name::HEARTBEAT_TIMEOUT);
-        self.fail(frame, Trouble { alias, ..Trouble::new(failure) });
+        let origin = if heartbeat { Origin::MissedHeartbeat } else { Origin::Named };
+        self.fail(frame, RaisedFailure::new(failure, origin));
     }
 
     /// Says of the state a frame is in, and of those inside it, that they stop.
@@ -386,9 +388,9 @@ impl Decider<'_> {
     /// A state cannot do its work.
     pub(crate) fn fault(&mut self, id: FrameId, fault: Fault) {
         let Some(state) = self.execution.state_of(id) else { return };
-        let (name, fatal) = (state.name.clone(), fault.is_fatal(&state.kind));
+        let (name, origin) = (state.name.clone(), fault.origin(&state.kind));
         let failure = self.judge(id, &name, fault);
-        self.fail(id, Trouble { fatal, ..Trouble::new(failure) });
+        self.fail(id, RaisedFailure::new(failure, origin));
     }
 
     /// What a fault is called; that an expression has no value is recorded besides.
@@ -406,70 +408,74 @@ impl Decider<'_> {
         verdict.failure
     }
 
-    /// A state has failed: retried, caught, or handed to the scope around.
-    pub(crate) fn fail(&mut self, id: FrameId, trouble: Trouble) {
+    /// A state has failed: it is retried or caught, or the failure goes to the state around.
+    pub(crate) fn fail(&mut self, id: FrameId, raised: RaisedFailure) {
         let Some((machine, position)) = self.place(id) else { return };
         let Some(state) = machine.states.get(position as usize) else { return };
-        if self.retry(id, state, &trouble) {
-            return;
-        }
-        let catcher = trouble.catcher(state, self.dialect());
-        self.state_failed(id, state, &trouble, catcher.map(|(index, _)| index));
-        self.close(id, state, &trouble);
-        if let Some((_, catcher)) = catcher {
-            match self.caught(id, state, catcher, &trouble) {
-                Ok(()) => return self.wake(id),
-                Err(fault) => return self.uncatchable(id, state, fault),
+        match self.handling(id, state, &raised) {
+            Decision::Retry { retrier, so_far } => self.retry(id, &retrier, so_far, &raised),
+            Decision::Catch { used_up, catcher } => {
+                let retrier = used_up.map(|retrier| retrier.index);
+                self.state_failed(id, &raised, retrier, Some(catcher.index));
+                self.close(id, state, &raised);
+                match self.caught(id, state, catcher.handler, &raised) {
+                    Ok(()) => self.wake(id),
+                    Err(fault) => self.uncatchable(id, state, fault),
+                }
+            }
+            Decision::Fail { used_up } => {
+                self.state_failed(id, &raised, used_up.map(|retrier| retrier.index), None);
+                self.close(id, state, &raised);
+                self.propagate(id, raised);
             }
         }
-        self.propagate(id, trouble);
+    }
+
+    fn handling<'s>(&self, id: FrameId, state: &'s State, raised: &RaisedFailure) -> Decision<'s> {
+        let used = |index: usize| self.execution.frame(id)?.retries.get(index).copied();
+        handling::decide(state, raised.raised(), self.dialect(), |index| used(index).unwrap_or(0))
     }
 
     /// Records why a failure was not retried and what takes it.
     fn state_failed(
         &mut self,
         id: FrameId,
-        state: &State,
-        trouble: &Trouble,
+        raised: &RaisedFailure,
+        retrier: Option<usize>,
         catcher: Option<usize>,
     ) {
-        let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-        let retrier = trouble.retrier(state, self.dialect()).map(|(index, _)| place(index));
         self.emit(Event::StateFailed {
             frame: id,
             at_ms: self.now_ms,
-            failure: trouble.failure.clone(),
-            retrier,
-            catcher: catcher.map(place),
+            failure: raised.failure.clone(),
+            retrier: retrier.map(place_in_list),
+            catcher: catcher.map(place_in_list),
         });
     }
 
-    fn retry(&mut self, id: FrameId, state: &State, trouble: &Trouble) -> bool {
-        let Some((index, retrier)) = trouble.retrier(state, self.dialect()) else {
-            return false;
-        };
-        let used = self.execution.frame(id).and_then(|frame| frame.retries.get(index));
-        let so_far = used.copied().unwrap_or(0);
-        if u64::from(so_far) >= retrier.max_attempts {
-            return false;
-        }
-        let delay_ms = delay_ms(retrier, so_far, &self.entropy);
+    fn retry(
+        &mut self,
+        id: FrameId,
+        retrier: &Matched<'_, Retrier>,
+        so_far: u32,
+        raised: &RaisedFailure,
+    ) {
+        let delay_ms = delay_ms(retrier.handler, so_far, &self.entropy);
         let delay_ms = self.execution.program.limits.scaled(delay_ms);
         let due_ms = self.now_ms.saturating_add(delay_ms);
         self.abort_inside(id);
         self.emit(Event::RetryScheduled {
             frame: id,
             at_ms: self.now_ms,
-            retrier: u32::try_from(index).unwrap_or(u32::MAX),
+            retrier: place_in_list(retrier.index),
             due_ms,
-            failure: trouble.failure.clone(),
+            failure: raised.failure.clone(),
         });
-        true
     }
 
     /// Ends what is still running inside a Parallel or Map that has failed.
-    fn close(&mut self, id: FrameId, state: &State, trouble: &Trouble) {
-        let (at_ms, failure) = (self.now_ms, trouble.failure.clone());
+    fn close(&mut self, id: FrameId, state: &State, raised: &RaisedFailure) {
+        let (at_ms, failure) = (self.now_ms, raised.failure.clone());
         // What always ends the execution ends it at once.
         if failure.name() == error_name::RUNTIME {
             return;
@@ -502,38 +508,39 @@ impl Decider<'_> {
         id: FrameId,
         state: &State,
         catcher: &Catcher,
-        trouble: &Trouble,
+        raised: &RaisedFailure,
     ) -> Result<(), Fault> {
         let evaluation = self.evaluation(id, Extra::default());
-        let finished = evaluation.caught(state, catcher, trouble, &self.input(id))?;
+        let finished = evaluation.caught(state, catcher, raised, &self.input(id))?;
         self.leave(id, finished, Some(catcher.next.id.0))
     }
 
     /// A catcher itself failed: nothing of this state can take that.
     fn uncatchable(&mut self, id: FrameId, state: &State, fault: Fault) {
         let failure = self.judge(id, &state.name, fault);
-        let trouble = Trouble { fatal: true, ..Trouble::new(failure) };
-        self.state_failed(id, state, &trouble, None);
-        self.propagate(id, trouble);
+        let raised = RaisedFailure::new(failure, Origin::Fatal);
+        self.state_failed(id, &raised, None, None);
+        self.propagate(id, raised);
     }
 
     /// To the state around, or the end of the execution.
-    fn propagate(&mut self, id: FrameId, trouble: Trouble) {
+    fn propagate(&mut self, id: FrameId, raised: RaisedFailure) {
         let Some(parent) = self.execution.frame(id).and_then(|frame| frame.parent) else {
-            let failure = trouble.failure;
+            let failure = raised.failure;
             return self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
         };
-        // What is fatal for a state without Retry and Catch is an ordinary failure of its branch.
-        let name = trouble.failure.name();
-        let fatal = name == error_name::RUNTIME
-            || (trouble.fatal && name == error_name::DATA_LIMIT_EXCEEDED);
-        let trouble = Trouble { fatal, oversized_result: false, ..trouble };
+        let raised = raised.outside();
         let is_map =
             matches!(self.execution.frame(parent.frame), Some(Frame { phase: Phase::Map(_), .. }));
         if is_map {
-            states::map::iteration_failed(self, id, parent.frame, trouble);
+            states::map::iteration_failed(self, id, parent.frame, raised);
         } else {
-            self.fail(parent.frame, trouble);
+            self.fail(parent.frame, raised);
         }
     }
+}
+
+/// As events record the place of a retrier or catcher.
+fn place_in_list(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }

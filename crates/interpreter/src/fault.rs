@@ -1,7 +1,8 @@
 //! What goes wrong inside the interpreter, and how each dialect names and words it.
 
-use everstep_asl::error_name;
+use everstep_asl::handling::Origin;
 use everstep_asl::model::Kind;
+use everstep_asl::{RuntimeError, error_name};
 use everstep_expr::EvalError;
 use everstep_expr::jsonata;
 use everstep_expr::template::TemplateError;
@@ -9,7 +10,6 @@ use everstep_history::{Failure, Payload};
 use serde_json::Value;
 
 use crate::Dialect;
-use crate::dialect::RuntimeError;
 
 /// A state that cannot do its work.
 #[derive(Debug)]
@@ -55,11 +55,12 @@ pub(crate) struct Verdict {
 }
 
 impl Fault {
-    /// What a state makes itself and cannot hold is nobody's to catch, and only states with
-    /// `Retry` and `Catch` can handle anything.
-    pub(crate) fn is_fatal(&self, kind: &Kind) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::TooDeep)
-            || !matches!(kind, Kind::Task(_) | Kind::Parallel(_) | Kind::Map(_))
+    /// A state cannot catch that its own data are too large, and only states with `Retry` and
+    /// `Catch` can handle anything.
+    pub(crate) fn origin(&self, kind: &Kind) -> Origin {
+        let fatal = matches!(self, Self::TooLarge { .. } | Self::TooDeep)
+            || !matches!(kind, Kind::Task(_) | Kind::Parallel(_) | Kind::Map(_));
+        if fatal { Origin::Fatal } else { Origin::Named }
     }
 
     /// For the state of this name, which was entered by the event of this id.

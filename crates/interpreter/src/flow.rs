@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::context::Extra;
 use crate::execution::Execution;
 use crate::fault::{self, Fault};
-use crate::retry::Trouble;
+use crate::raised::RaisedFailure;
 
 /// Evaluates the expressions of one state at one moment. Variables and context do not change
 /// while a state is evaluated.
@@ -252,15 +252,15 @@ impl<'a> Evaluation<'a> {
         &self,
         state: &State,
         catcher: &Catcher,
-        trouble: &Trouble,
+        raised: &RaisedFailure,
         input: &Payload,
     ) -> Result<Finished, Fault> {
         let part = |text: Option<&Arc<str>>| {
-            text.map_or_else(|| trouble.blank.clone(), |text| json!(&**text))
+            text.map_or_else(|| raised.missing_text.clone(), |text| json!(&**text))
         };
         let output = Payload::new(json!({
-            "Error": part(trouble.failure.error.as_ref()),
-            "Cause": part(trouble.failure.cause.as_ref()),
+            "Error": part(raised.failure.error.as_ref()),
+            "Cause": part(raised.failure.cause.as_ref()),
         }));
         let assign = catcher.assign.as_ref();
         match state.query_language {

@@ -3,9 +3,11 @@
 use super::Report;
 use everstep_source::Place;
 
+use crate::Dialect;
 use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, ALL, TASK_FAILED};
-use crate::model::{Machine, Retrier, State};
+use crate::handling::{self, Raised};
+use crate::model::{Machine, State};
 use crate::rule::Rule;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
@@ -15,14 +17,8 @@ pub(super) fn check(machine: &Machine, report: Report<'_>) {
 fn check_state(state: &State, place: &Place, report: Report<'_>) {
     for (index, catcher) in state.catch().iter().enumerate() {
         for name in catcher.error_equals.iter().filter(|name| !error_name::is_reserved(name)) {
-            // The first retrier that matches decides: one that names the error was thought about.
-            let first = state.retry().iter().find(|retrier| matches(retrier, name));
-            let Some(broad) = first.filter(|retrier| is_broad(retrier) && retrier.max_attempts > 0)
-            else {
-                continue;
-            };
-            let wildcard =
-                if broad.error_equals.iter().any(|n| n == ALL) { ALL } else { TASK_FAILED };
+            // A retrier that names the error was thought about.
+            let Some((retries, wildcard)) = broadly_retried(state, name) else { continue };
             report(
                 Diagnostic::new(
                     Rule::BusinessErrorRetried,
@@ -30,7 +26,7 @@ fn check_state(state: &State, place: &Place, report: Report<'_>) {
                     place.field("Catch").index(index),
                     format!(
                         "`{name}` is retried {} before this catcher sees it, because `{wildcard}` matches it too",
-                        times(broad.max_attempts)
+                        times(retries)
                     ),
                 )
                 .hint(format!(
@@ -41,12 +37,16 @@ fn check_state(state: &State, place: &Place, report: Report<'_>) {
     }
 }
 
-fn matches(retrier: &Retrier, error: &str) -> bool {
-    retrier.error_equals.iter().any(|pattern| error_name::matches(pattern, error))
-}
-
-fn is_broad(retrier: &Retrier) -> bool {
-    retrier.error_equals.iter().any(|name| name == ALL || name == TASK_FAILED)
+/// How often a wildcard retries an error in every dialect, and which wildcard.
+fn broadly_retried<'s>(state: &'s State, error: &str) -> Option<(u64, &'s str)> {
+    let in_dialect = |dialect| {
+        let retrier = handling::retrier(state, Raised::named(error), dialect)?;
+        let broad = matches!(retrier.pattern, ALL | TASK_FAILED);
+        let retries = retrier.handler.max_attempts;
+        (broad && retries > 0).then_some((retries, retrier.pattern))
+    };
+    let found = in_dialect(Dialect::default())?;
+    Dialect::EACH.into_iter().all(|dialect| in_dialect(dialect).is_some()).then_some(found)
 }
 
 fn times(count: u64) -> String {

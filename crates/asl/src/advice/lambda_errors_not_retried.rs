@@ -1,8 +1,9 @@
 //! Lambda tasks that give up on transient errors of the service.
 
 use super::Report;
+use crate::Dialect;
 use crate::diagnostic::Diagnostic;
-use crate::error_name;
+use crate::handling::{self, Raised};
 use crate::model::{Kind, Machine};
 use crate::rule::Rule;
 
@@ -18,8 +19,7 @@ pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {
         let Kind::Task(task) = &state.kind else { return };
         let retried = |error: &str| {
-            let mut names = task.retry.iter().flat_map(|retrier| &retrier.error_equals);
-            names.any(|name| error_name::matches(name, error))
+            handling::retrier(state, Raised::named(error), Dialect::default()).is_some()
         };
         let missing: Vec<&str> =
             TRANSIENT.iter().copied().filter(|error| !retried(error)).collect();

@@ -11,7 +11,7 @@ use crate::context::Extra;
 use crate::decide::Decider;
 use crate::fault::{Fault, unexpected_type};
 use crate::flow::Evaluation;
-use crate::retry::Trouble;
+use crate::raised::RaisedFailure;
 
 pub(crate) fn run(
     decider: &mut Decider<'_>,
@@ -20,7 +20,7 @@ pub(crate) fn run(
     fail: &Fail,
 ) -> Result<(), Fault> {
     let failure = failure(&decider.evaluation(id, Extra::default()), fail, &decider.input(id))?;
-    decider.fail(id, Trouble::new(failure));
+    decider.fail(id, RaisedFailure::named(failure));
     Ok(())
 }
 

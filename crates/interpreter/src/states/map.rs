@@ -13,7 +13,7 @@ use crate::execution::{MapPhase, Phase};
 use crate::fault::{Fault, not_too_deep, unexpected_type};
 use crate::flow::{Evaluation, More};
 use crate::map_run::{Tolerance, too_many_failures};
-use crate::retry::Trouble;
+use crate::raised::RaisedFailure;
 
 pub(crate) fn run(
     decider: &mut Decider<'_>,
@@ -153,7 +153,9 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     let Some((machine, position)) = decider.place(id) else { return Ok(()) };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return Ok(()) };
-    let unlimited = decider.dialect().unlimited_concurrency(&decider.execution.program.limits);
+    let unlimited = decider
+        .dialect()
+        .unlimited_concurrency(decider.execution.program.limits.inline_concurrency);
     loop {
         let Some(progress) = phase(decider, id) else { return Ok(()) };
         let limit =
@@ -248,24 +250,24 @@ pub(crate) fn iteration_failed(
     decider: &mut Decider<'_>,
     child: FrameId,
     id: FrameId,
-    trouble: Trouble,
+    raised: RaisedFailure,
 ) {
     let at_ms = decider.now_ms;
-    decider.emit(Event::IterationFailed { child, at_ms, failure: trouble.failure.clone() });
+    decider.emit(Event::IterationFailed { child, at_ms, failure: raised.failure.clone() });
     let Some(progress) = phase(decider, id) else { return };
     let (failures, items) = (progress.failed.len(), progress.results.len());
-    if failures as u64 <= tolerated_failures(decider, id, items) && !trouble.fatal {
+    if failures as u64 <= tolerated_failures(decider, id, items) && !raised.is_fatal() {
         if let Err(fault) = fill(decider, id, Some(child)) {
             decider.fault(id, fault);
         }
         return;
     }
-    let trouble = if sets_tolerance(decider, id) && !trouble.fatal {
-        Trouble::new(too_many_failures())
+    let raised = if sets_tolerance(decider, id) && !raised.is_fatal() {
+        RaisedFailure::named(too_many_failures())
     } else {
-        trouble
+        raised
     };
-    decider.fail(id, trouble);
+    decider.fail(id, raised);
 }
 
 /// How many of so many items may fail. What it is read from does not change while the Map runs.
@@ -401,5 +403,5 @@ pub(crate) fn run_failed(decider: &mut Decider<'_>, id: FrameId, failure: Failur
         at_ms: decider.now_ms,
         failure: failure.clone(),
     });
-    decider.fail(id, Trouble::new(failure));
+    decider.fail(id, RaisedFailure::named(failure));
 }

@@ -1,6 +1,7 @@
 //! Task states.
 
 use everstep_asl::error_name;
+use everstep_asl::handling::Origin;
 use everstep_asl::model::{Kind, Resource, State, Task};
 use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
 
@@ -10,7 +11,7 @@ use crate::decide::Decider;
 use crate::execution::later;
 use crate::fault::{Fault, not_too_deep};
 use crate::flow::Evaluation;
-use crate::retry::Trouble;
+use crate::raised::RaisedFailure;
 
 pub(crate) fn run(
     decider: &mut Decider<'_>,
@@ -108,5 +109,5 @@ fn too_large(decider: &mut Decider<'_>, attempt: Attempt, resource: &Resource) {
     );
     let (at_ms, stage) = (decider.now_ms, FailureStage::Run);
     decider.emit(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-    decider.fail(attempt.frame, Trouble { oversized_result: true, ..Trouble::new(failure) });
+    decider.fail(attempt.frame, RaisedFailure::new(failure, Origin::OversizedResult));
 }

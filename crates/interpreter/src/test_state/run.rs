@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use everstep_asl::handling::{self, Decision};
 use everstep_asl::model::{
     DataFlow, Kind, Map, Parallel, Pass, QueryLanguage, State, Task, Transition,
 };
@@ -19,7 +20,7 @@ use crate::context::Extra;
 use crate::execution::Execution;
 use crate::fault::Fault;
 use crate::flow::{Evaluation, Finished, Stage};
-use crate::retry::Trouble;
+use crate::raised::RaisedFailure;
 use crate::states;
 
 /// A state under test.
@@ -35,7 +36,7 @@ pub(super) struct Bench<'r> {
 /// How far a state came.
 enum Came {
     Out(Finished, Option<Arc<str>>),
-    Failed(Trouble),
+    Failed(RaisedFailure),
     Calls(Call),
 }
 
@@ -83,7 +84,7 @@ impl Bench<'_> {
             Kind::Fail(fail) => {
                 let evaluation = self.evaluation(Extra::default());
                 let failure = states::fail::failure(&evaluation, fail, &self.input())?;
-                Ok(Came::Failed(Trouble::new(failure)))
+                Ok(Came::Failed(RaisedFailure::named(failure)))
             }
             Kind::Choice(choice) => {
                 self.select(state, seen)?;
@@ -141,7 +142,7 @@ impl Bench<'_> {
             Some(Ok(result)) => result,
             Some(Err(failure)) => {
                 let dialect = self.request.dialect;
-                return Ok(Came::Failed(Trouble::of_task(failure, &task.resource, dialect)));
+                return Ok(Came::Failed(RaisedFailure::of_task(failure, &task.resource, dialect)));
             }
             None => {
                 let resource = task.resource.as_str().to_owned();
@@ -164,7 +165,7 @@ impl Bench<'_> {
         // Not shown by the service, but it can fail.
         evaluation.effective_input(state, &input)?;
         match self.mocked() {
-            Some(Err(failure)) => Ok(Came::Failed(Trouble::new(failure))),
+            Some(Err(failure)) => Ok(Came::Failed(RaisedFailure::named(failure))),
             Some(Ok(result)) => {
                 let finished = finish(&evaluation, state, &input, result, seen)?;
                 Ok(Came::Out(finished, target(&parallel.transition)))
@@ -184,12 +185,12 @@ impl Bench<'_> {
         seen.tolerated_failure_percentage = tolerated.percentage;
         let failures = self.request.configuration.map_iteration_failure_count.unwrap_or(0);
         match self.mocked() {
-            Some(Err(failure)) => Ok(Came::Failed(Trouble::new(failure))),
+            Some(Err(failure)) => Ok(Came::Failed(RaisedFailure::named(failure))),
             Some(Ok(_))
                 if states::map::has_tolerance(map)
                     && u64::from(failures) > tolerated.failures(items.len()) =>
             {
-                Ok(Came::Failed(Trouble::new(crate::map_run::too_many_failures())))
+                Ok(Came::Failed(RaisedFailure::named(crate::map_run::too_many_failures())))
             }
             Some(Ok(result)) => {
                 let finished = finish(&evaluation, state, &input, result, seen)?;
@@ -353,9 +354,8 @@ impl Bench<'_> {
     }
 
     fn fault(&self, state: &State, fault: Fault, seen: &mut Inspection) -> Response {
-        let fatal = fault.is_fatal(&state.kind);
-        let trouble = Trouble { fatal, ..Trouble::new(self.failure(fault)) };
-        self.fail(state, &trouble, seen)
+        let origin = fault.origin(&state.kind);
+        self.fail(state, &RaisedFailure::new(self.failure(fault), origin), seen)
     }
 
     /// There is no history here whose events a cause could refer to.
@@ -364,30 +364,19 @@ impl Bench<'_> {
         Failure::new(error, message)
     }
 
-    fn fail(&self, state: &State, trouble: &Trouble, seen: &mut Inspection) -> Response {
-        let dialect = self.request.dialect;
-        let mut details = ErrorDetails::default();
-        let mut status = TestStatus::Failed;
-        if let Some((index, retrier)) = trouble.retrier(state, dialect) {
-            details.retry_index = Some(index);
-            let so_far = u64::from(self.request.configuration.retrier_retry_count);
-            if so_far < retrier.max_attempts {
-                details.retry_backoff_interval_seconds =
-                    Some(whole_seconds(retrier.delay_seconds(so_far)));
-                status = TestStatus::Retriable;
-            }
-        }
-        let catcher = match status {
-            TestStatus::Failed => trouble.catcher(state, dialect),
-            _ => None,
-        };
-        details.catch_index = catcher.map(|(index, _)| index);
-        seen.error_details = (details != ErrorDetails::default()).then_some(details);
+    fn fail(&self, state: &State, raised: &RaisedFailure, seen: &mut Inspection) -> Response {
+        let so_far = self.request.configuration.retrier_retry_count;
+        let decision = handling::decide(state, raised.raised(), self.request.dialect, |_| so_far);
+        seen.error_details = error_details(&decision);
         seen.variables = self.variables(&[]);
-        let failure = trouble.failure.clone();
-        let Some((_, catcher)) = catcher else { return ended(status, failure) };
+        let failure = raised.failure.clone();
+        let catcher = match decision {
+            Decision::Retry { .. } => return ended(TestStatus::Retriable, failure),
+            Decision::Catch { catcher, .. } => catcher.handler,
+            Decision::Fail { .. } => return ended(TestStatus::Failed, failure),
+        };
         let evaluation = self.evaluation(Extra::default());
-        match evaluation.caught(state, catcher, trouble, &self.input()) {
+        match evaluation.caught(state, catcher, raised, &self.input()) {
             Ok(finished) => {
                 let left = self.leave(state, finished, Some(catcher.next.name.clone()), seen);
                 match left.status {
@@ -401,6 +390,24 @@ impl Bench<'_> {
             Err(fault) => ended(TestStatus::Failed, self.failure(fault)),
         }
     }
+}
+
+/// Which retrier and catcher matched, if any did.
+fn error_details(decision: &Decision<'_>) -> Option<ErrorDetails> {
+    let (retrier, catcher, interval) = match decision {
+        Decision::Retry { retrier, so_far } => {
+            let seconds = retrier.handler.delay_seconds((*so_far).into());
+            (Some(retrier), None, Some(whole_seconds(seconds)))
+        }
+        Decision::Catch { used_up, catcher } => (used_up.as_ref(), Some(catcher), None),
+        Decision::Fail { used_up } => (used_up.as_ref(), None, None),
+    };
+    let details = ErrorDetails {
+        retry_index: retrier.map(|retrier| retrier.index),
+        catch_index: catcher.map(|catcher| catcher.index),
+        retry_backoff_interval_seconds: interval,
+    };
+    (details != ErrorDetails::default()).then_some(details)
 }
 
 fn ended(status: TestStatus, failure: Failure) -> Response {

@@ -1,0 +1,129 @@
+//! The two dialects, and every difference between them.
+//!
+//! `spec` is the States Language as its specification and the error-handling guide define it;
+//! `aws` is the service as recorded. Nothing elsewhere asks which dialect it is: a difference is a
+//! method here and a row of `docs/dialects.md`, in the same order.
+
+use serde_json::Value;
+
+use crate::error_name;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    #[default]
+    Spec,
+    Aws,
+}
+
+/// Kinds of run-time failure that the dialects name differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuntimeError {
+    NoChoiceMatched,
+    ParameterPath,
+    Intrinsic,
+    ResultPath,
+}
+
+impl Dialect {
+    pub const EACH: [Self; 2] = [Self::Spec, Self::Aws];
+}
+
+/// Every method is a difference.
+impl Dialect {
+    /// The error name of a failure that the definition itself causes. What the service calls
+    /// `States.Runtime` nothing can retry or catch.
+    #[must_use]
+    pub fn runtime_error(self, kind: RuntimeError) -> &'static str {
+        match (self, kind) {
+            (Self::Aws, _) => error_name::RUNTIME,
+            (Self::Spec, RuntimeError::NoChoiceMatched) => "States.NoChoiceMatched",
+            (Self::Spec, RuntimeError::ParameterPath) => "States.ParameterPathFailure",
+            (Self::Spec, RuntimeError::Intrinsic) => "States.IntrinsicFailure",
+            (Self::Spec, RuntimeError::ResultPath) => "States.ResultPathMatchFailure",
+        }
+    }
+
+    /// What a Task without `TimeoutSeconds` gets: 60 s in the specification, practically
+    /// nothing in the service.
+    #[must_use]
+    pub fn default_timeout_seconds(self) -> Option<u64> {
+        match self {
+            Self::Spec => Some(60),
+            Self::Aws => None,
+        }
+    }
+
+    /// Whether `States.BranchFailed` matches the failure of a Parallel state, besides the name of
+    /// the error in the branch.
+    #[must_use]
+    pub fn matches_branch_failed(self) -> bool {
+        self == Self::Spec
+    }
+
+    /// Whether `States.ALL` matches a task's result that is too large.
+    #[must_use]
+    pub fn catches_oversized_results(self) -> bool {
+        self == Self::Aws
+    }
+
+    /// The error name of a task that failed without one. "The Error Output MUST have a
+    /// string-valued field named Error."
+    #[must_use]
+    pub fn unnamed_task_error(self) -> Option<&'static str> {
+        match self {
+            Self::Spec => Some(error_name::TASK_FAILED),
+            Self::Aws => None,
+        }
+    }
+
+    /// The error name that a crashed function is reported under: "unhandled errors in Lambda
+    /// functions" are `Lambda.Unknown`.
+    #[must_use]
+    pub fn crashed_function(self, crash: &'static str) -> &'static str {
+        match self {
+            Self::Spec => error_name::LAMBDA_UNKNOWN,
+            Self::Aws => crash,
+        }
+    }
+
+    /// What a catcher's output has in place of an error or cause that a task did not give.
+    #[must_use]
+    pub fn missing_text_of_task(self) -> Value {
+        match self {
+            Self::Spec => Value::from(""),
+            Self::Aws => Value::Null,
+        }
+    }
+
+    /// Whether the states inside a Map see the item in the context object: "within the Map State
+    /// (but not child states within an Iterator field)".
+    #[must_use]
+    pub fn shows_item_to_children(self) -> bool {
+        self == Self::Aws
+    }
+
+    /// Iterations of an inline Map at a time without `MaxConcurrency`, given the service's limit:
+    /// "places no limit".
+    #[must_use]
+    pub fn unlimited_concurrency(self, service_limit: u32) -> u32 {
+        match self {
+            Self::Spec => u32::MAX,
+            Self::Aws => service_limit,
+        }
+    }
+}
+
+impl Dialect {
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::EACH.into_iter().find(|dialect| dialect.name() == name)
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Aws => "aws",
+        }
+    }
+}
