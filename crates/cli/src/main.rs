@@ -1,12 +1,9 @@
 //! The `everstep` command: reads the command line and hands over to the command.
 
-mod agreement;
-mod code;
 mod commands;
 mod configuration;
 mod definition;
 mod exit;
-mod explain;
 mod functions;
 mod hush;
 mod input;

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write as _};
 
+pub(crate) use everstep_asl::words::{choices, count};
+
 /// Lines of files and pipes, which have no width of their own.
 const WIDTH_ELSEWHERE: usize = 100;
 /// Longer lines of prose are hard to read, however wide the window.
@@ -72,26 +74,4 @@ pub(crate) fn complain(error: &anyhow::Error) {
         if Stream::Story.has_colour() { ("\x1b[1;91m", "\x1b[0m") } else { ("", "") };
     // Nothing is left to do if even this cannot be said.
     let _ = writeln!(io::stderr(), "{red}error{plain}: {error:#}");
-}
-
-/// `1 error`, `2 errors`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
-}
-
-/// `` `A` ``, `` `A` and `B` ``, `` `A`, `B` and `C` ``; the first dozen.
-pub(crate) fn choices<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    const SHOWN: usize = 12;
-    let mut words: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    if words.len() > SHOWN + 1 {
-        let more = words.len() - SHOWN;
-        words.truncate(SHOWN);
-        words.push(format!("{more} more"));
-    }
-    match words.split_last() {
-        None => "nothing".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
 }

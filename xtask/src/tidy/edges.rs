@@ -78,9 +78,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-retry", "everstep-shapes"],
     ),
     ("everstep-graph", &["everstep-asl", "everstep-expr"]),
+    ("everstep-analysis", &["everstep-asl", "everstep-config", "everstep-graph", "everstep-retry"]),
     (
         "everstep-cli",
         &[
+            "everstep-analysis",
             "everstep-api",
             "everstep-asl",
             "everstep-client",

@@ -8,12 +8,12 @@ use everstep_asl::{DIAGNOSTICS_MAX, Diagnostic, Options, Place, Source};
 use everstep_config::model::{DefinitionOrigin, StateMachine};
 use everstep_config::{Config, Parsed};
 
-use crate::agreement::{self, Disagreement, Others};
-use crate::code;
 use crate::configuration;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
 use crate::render::{self, AsProblem, Checked, Problem};
+use everstep_analysis::agreement::{self, Disagreement, Others};
+use everstep_analysis::code;
 
 /// Check everstep.yaml and the definitions it names, and say what is wrong, where, why, and what to do
 #[derive(Debug, Args)]

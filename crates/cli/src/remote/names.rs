@@ -4,8 +4,8 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::Api;
-use crate::commands::nearest;
 use crate::output::choices;
+use everstep_asl::nearest;
 
 /// More than anybody has.
 pub(crate) const ALL: usize = 100_000;

@@ -5,6 +5,7 @@ pub(crate) mod json;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
+use everstep_analysis::agreement::Disagreement;
 use everstep_asl::{Diagnostic, Severity, Source, Span};
 
 use crate::output::count;
@@ -58,6 +59,20 @@ impl AsProblem for everstep_config::Diagnostic {
             message: &self.message,
             hint: self.hint.as_deref(),
             replacement: self.replacement.as_deref(),
+        }
+    }
+}
+
+impl AsProblem for Disagreement {
+    fn problem(&self) -> Problem<'_> {
+        Problem {
+            rule: self.rule.name(),
+            severity: self.rule.severity(),
+            span: self.span,
+            pointer: &self.place.pointer,
+            message: &self.message,
+            hint: Some(&self.hint),
+            replacement: None,
         }
     }
 }

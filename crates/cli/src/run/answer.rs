@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::function::{OUTPUT_BYTES_MAX, Outcome};
 use super::mock::{Mocks, Response};
-use crate::commands::nearest;
-use crate::explain::each;
 use crate::output::choices;
+use everstep_analysis::explain::each;
+use everstep_asl::nearest;
 
 /// The name of a function that answers whatever no other does.
 const ANY: &str = "*";

@@ -13,9 +13,9 @@ use everstep_asl::{Machine, Source, Span};
 use everstep_interpreter::Failure;
 use serde_json::Value;
 
-use crate::commands::nearest;
-use crate::explain::each;
 use crate::output::{choices, count};
+use everstep_analysis::explain::each;
+use everstep_asl::nearest;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Response {

@@ -11,11 +11,11 @@ use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
 use super::files::{Places, Snapshot, absolute};
 use super::machines;
 use super::settings::Settings;
-use crate::agreement::Others;
 use crate::commands::check;
 use crate::configuration;
 use crate::functions::Deployment;
 use crate::output::{Stream, count};
+use everstep_analysis::agreement::Others;
 
 /// A configuration that holds, and where it came from.
 pub(crate) struct Project {

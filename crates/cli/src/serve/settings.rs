@@ -10,7 +10,7 @@ use everstep_signature::Keys;
 use serde::Deserialize;
 
 use super::log_events::Target;
-use crate::agreement::Others;
+use everstep_analysis::agreement::Others;
 
 /// What somebody has said; the rest is as usual.
 #[derive(Debug, Default, Deserialize)]

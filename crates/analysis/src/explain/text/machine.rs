@@ -10,10 +10,10 @@ use super::super::flow;
 use super::super::machine::MachineFacts;
 use super::super::words;
 use super::wrapped;
-use crate::output::count;
+use everstep_asl::words::count;
 
 /// The whole page of a machine.
-pub(crate) fn machine(machine: &Machine, facts: &MachineFacts, file: &str, width: usize) -> String {
+pub fn machine(machine: &Machine, facts: &MachineFacts, file: &str, width: usize) -> String {
     let title = facts.comment.as_ref().map_or(file.to_owned(), |about| format!("{file}: {about}"));
     let mut page = Page { text: String::new(), width };
     page.line(0, &title);

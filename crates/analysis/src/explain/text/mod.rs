@@ -4,9 +4,9 @@ mod function;
 mod machine;
 mod state;
 
-pub(crate) use function::function;
-pub(crate) use machine::machine;
-pub(crate) use state::state;
+pub use function::function;
+pub use machine::machine;
+pub use state::state;
 
 /// Breaks prose at blanks; lines after the first are indented.
 fn wrapped(text: &str, width: usize, indent: usize) -> String {

@@ -5,15 +5,15 @@ use everstep_asl::{Machine, Place};
 
 /// A state with the states it is inside of.
 #[derive(Debug, Clone)]
-pub(crate) struct Found<'m> {
-    pub(crate) state: &'m State,
-    pub(crate) place: Place,
+pub struct Found<'m> {
+    pub state: &'m State,
+    pub place: Place,
     /// The Parallel and Map states around it, the nearest first.
-    pub(crate) around: Vec<&'m State>,
+    pub around: Vec<&'m State>,
 }
 
 /// Every state of a machine, each followed by those inside it, in the order of the definition.
-pub(crate) fn each(machine: &Machine) -> Vec<Found<'_>> {
+pub fn each(machine: &Machine) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     collect(machine, &Place::root(), &[], &mut found);
     found

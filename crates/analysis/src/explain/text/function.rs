@@ -10,7 +10,7 @@ use super::super::words;
 use super::{entry, wrapped};
 
 /// The whole page of a function.
-pub(crate) fn function(facts: &FunctionFacts, width: usize) -> String {
+pub fn function(facts: &FunctionFacts, width: usize) -> String {
     let FunctionFacts { name, runtime, runs, from, .. } = facts;
     let mut text = wrapped(&format!("{name}: {runtime}, {runs}"), width, 2) + "\n";
     let _ = writeln!(text, "{from}\n");

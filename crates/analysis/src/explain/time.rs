@@ -18,7 +18,7 @@ pub(super) const AWS: DefaultTimeout = DefaultTimeout(99_999_999.0);
 /// An upper bound, or why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Bound {
+pub enum Bound {
     Seconds(f64),
     Unknown(String),
 }
@@ -26,9 +26,9 @@ pub(crate) enum Bound {
 /// Under the specification's default timeout and under the service's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Longest {
-    pub(crate) specification: Bound,
-    pub(crate) aws: Bound,
+pub struct Longest {
+    pub specification: Bound,
+    pub aws: Bound,
 }
 
 impl Longest {

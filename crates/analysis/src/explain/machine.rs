@@ -9,18 +9,18 @@ use super::time::Longest;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MachineFacts {
-    pub(crate) comment: Option<String>,
-    pub(crate) start_at: String,
-    pub(crate) query_language: &'static str,
-    pub(crate) timeout_seconds: Option<u64>,
-    pub(crate) longest: Longest,
+pub struct MachineFacts {
+    pub comment: Option<String>,
+    pub start_at: String,
+    pub query_language: &'static str,
+    pub timeout_seconds: Option<u64>,
+    pub longest: Longest,
     /// Each followed by those inside it, in the order of the definition.
-    pub(crate) states: Vec<StateFacts>,
+    pub states: Vec<StateFacts>,
 }
 
 impl MachineFacts {
-    pub(crate) fn new(source: &Source, machine: &Machine) -> Self {
+    pub fn new(source: &Source, machine: &Machine) -> Self {
         Self {
             comment: machine.comment.clone(),
             start_at: machine.state(machine.start_at).name.to_string(),

@@ -9,31 +9,15 @@ use everstep_asl::document::{self, Node};
 use everstep_asl::{Machine, Place, Source, Span};
 use everstep_config::{Config, Rule};
 
-use crate::render::{AsProblem, Problem};
-
 /// A definition that does not fit the functions.
 #[derive(Debug)]
-pub(crate) struct Disagreement {
-    pub(crate) rule: Rule,
+pub struct Disagreement {
+    pub rule: Rule,
     /// In the definition.
-    pub(crate) span: Span,
-    pub(crate) place: Place,
-    pub(crate) message: String,
-    pub(crate) hint: String,
-}
-
-impl AsProblem for Disagreement {
-    fn problem(&self) -> Problem<'_> {
-        Problem {
-            rule: self.rule.name(),
-            severity: self.rule.severity(),
-            span: self.span,
-            pointer: &self.place.pointer,
-            message: &self.message,
-            hint: Some(&self.hint),
-            replacement: None,
-        }
-    }
+    pub span: Span,
+    pub place: Place,
+    pub message: String,
+    pub hint: String,
 }
 
 /// A definition, as text with places and as what it means.
@@ -45,13 +29,13 @@ struct Definition<'d> {
 
 /// Where functions run that the configuration does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Others {
+pub enum Others {
     Nowhere,
     /// At an endpoint of Lambda.
     Elsewhere,
 }
 
-pub(crate) fn check(
+pub fn check(
     config: &Config,
     source: &Source,
     machine: &Machine,

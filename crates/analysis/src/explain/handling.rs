@@ -15,49 +15,49 @@ const DELAYS_MAX: usize = 100;
 /// What one state does about an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Step {
+pub struct Step {
     /// The state whose `Retry` and `Catch` are asked.
-    pub(crate) state: String,
+    pub state: String,
     /// The error as that state sees it.
-    pub(crate) error: String,
-    pub(crate) retry: Option<Retried>,
+    pub error: String,
+    pub retry: Option<Retried>,
     /// None: the error goes on to the state around, or ends the execution.
-    pub(crate) catch: Option<Caught>,
+    pub catch: Option<Caught>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Retried {
+pub struct Retried {
     /// Its place in `Retry`.
-    pub(crate) index: usize,
+    pub index: usize,
     /// The name in `ErrorEquals` that matched.
-    pub(crate) matched: String,
-    pub(crate) max_attempts: u64,
+    pub matched: String,
+    pub max_attempts: u64,
     /// The first hundred.
-    pub(crate) delays_seconds: Vec<f64>,
+    pub delays_seconds: Vec<f64>,
     /// None if it is beyond counting.
-    pub(crate) total_delay_seconds: Option<f64>,
-    pub(crate) last_delay_seconds: Option<f64>,
+    pub total_delay_seconds: Option<f64>,
+    pub last_delay_seconds: Option<f64>,
     /// Each wait is drawn at random between nothing and its length.
-    pub(crate) full_jitter: bool,
+    pub full_jitter: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Caught {
+pub struct Caught {
     /// Its place in `Catch`.
-    pub(crate) index: usize,
+    pub index: usize,
     /// The name in `ErrorEquals` that matched.
-    pub(crate) matched: String,
-    pub(crate) next: String,
-    pub(crate) receives: Receives,
-    pub(crate) assigns: Vec<String>,
+    pub matched: String,
+    pub next: String,
+    pub receives: Receives,
+    pub assigns: Vec<String>,
 }
 
 /// What the state after a catcher gets as its input.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub(crate) enum Receives {
+pub enum Receives {
     /// The error in place of the input.
     Error,
     InputWithError {

@@ -9,7 +9,7 @@ use everstep_config::model::{Function, Runtime};
 use everstep_config::{Config, Diagnostic, Rule};
 
 /// Problems of all functions, each in the file that has the function.
-pub(crate) fn check(config: &Config, sources: &[Source]) -> Vec<Diagnostic> {
+pub fn check(config: &Config, sources: &[Source]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (file, source) in sources.iter().enumerate() {
         let mut own =

@@ -12,42 +12,42 @@ use super::time::{self, Longest};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct StateFacts {
-    pub(crate) name: String,
+pub struct StateFacts {
+    pub name: String,
     #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    pub(crate) does: Option<String>,
-    pub(crate) comment: Option<String>,
-    pub(crate) pointer: String,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
+    pub kind: &'static str,
+    pub does: Option<String>,
+    pub comment: Option<String>,
+    pub pointer: String,
+    pub line: usize,
+    pub column: usize,
     /// The states it is inside of, the nearest first.
-    pub(crate) inside: Vec<String>,
+    pub inside: Vec<String>,
     /// Where it can go if nothing fails.
-    pub(crate) ways: Vec<Way>,
+    pub ways: Vec<Way>,
     /// Whether its machine or branch ends with it.
-    pub(crate) ends: bool,
+    pub ends: bool,
     /// Only of a Task.
-    pub(crate) timeout: Option<Timeout>,
-    pub(crate) attempts_max: u64,
+    pub timeout: Option<Timeout>,
+    pub attempts_max: u64,
     /// None if it is beyond counting.
-    pub(crate) waits_max_seconds: Option<f64>,
-    pub(crate) longest: Longest,
-    pub(crate) errors: Vec<ErrorFacts>,
+    pub waits_max_seconds: Option<f64>,
+    pub longest: Longest,
+    pub errors: Vec<ErrorFacts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Way {
+pub struct Way {
     /// None: always, or if no condition of a Choice holds.
-    pub(crate) when: Option<String>,
-    pub(crate) next: String,
+    pub when: Option<String>,
+    pub next: String,
 }
 
 /// How long an attempt may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Timeout {
+pub enum Timeout {
     Seconds(u64),
     FromData,
     /// 60 s by the specification, 99,999,999 s on AWS.
@@ -57,17 +57,17 @@ pub(crate) enum Timeout {
 /// What becomes of one error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorFacts {
-    pub(crate) error: String,
+pub struct ErrorFacts {
+    pub error: String,
     /// When it happens, for names of the language's own.
-    pub(crate) meaning: Option<&'static str>,
+    pub meaning: Option<&'static str>,
     /// This state first, then those around it, until one catches.
-    pub(crate) handling: Vec<Step>,
-    pub(crate) execution_fails: bool,
+    pub handling: Vec<Step>,
+    pub execution_fails: bool,
 }
 
 impl StateFacts {
-    pub(crate) fn new(source: &Source, found: &Found<'_>) -> Self {
+    pub fn new(source: &Source, found: &Found<'_>) -> Self {
         let state = found.state;
         let position = source.position(state.name_span.start);
         Self {

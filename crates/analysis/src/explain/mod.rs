@@ -10,11 +10,11 @@ mod handling;
 mod machine;
 mod scope;
 mod state;
-pub(crate) mod text;
+pub mod text;
 mod time;
 mod words;
 
-pub(crate) use function::FunctionFacts;
-pub(crate) use machine::MachineFacts;
-pub(crate) use scope::{Found, each};
-pub(crate) use state::StateFacts;
+pub use function::FunctionFacts;
+pub use machine::MachineFacts;
+pub use scope::{Found, each};
+pub use state::StateFacts;

@@ -15,7 +15,7 @@ use super::super::words;
 use super::{entry, wrapped};
 
 /// The whole page of a state.
-pub(crate) fn state(facts: &StateFacts, file: &str, width: usize) -> String {
+pub fn state(facts: &StateFacts, file: &str, width: usize) -> String {
     let does = facts.does.as_ref().map(|does| format!(", {does}")).unwrap_or_default();
     let mut text = wrapped(&format!("{}: {}{does}", facts.name, facts.kind), width, 2) + "\n";
     if let Some(comment) = &facts.comment {

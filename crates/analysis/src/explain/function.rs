@@ -12,69 +12,69 @@ const SUMMED: u32 = 100_000;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct FunctionFacts {
-    pub(crate) name: String,
-    pub(crate) from: String,
-    pub(crate) runtime: String,
-    pub(crate) runs: String,
-    pub(crate) timeout_ms: Setting<u64>,
-    pub(crate) concurrency: Setting<Option<u32>>,
-    pub(crate) max_event_age_ms: Setting<Option<u64>>,
-    pub(crate) retry: RetryFacts,
-    pub(crate) on_success: Option<Setting<String>>,
-    pub(crate) on_failure: Option<Setting<String>>,
-    pub(crate) dead_letter: Option<Setting<String>>,
-    pub(crate) next: Vec<String>,
-    pub(crate) next_on_error: Vec<String>,
+pub struct FunctionFacts {
+    pub name: String,
+    pub from: String,
+    pub runtime: String,
+    pub runs: String,
+    pub timeout_ms: Setting<u64>,
+    pub concurrency: Setting<Option<u32>>,
+    pub max_event_age_ms: Setting<Option<u64>>,
+    pub retry: RetryFacts,
+    pub on_success: Option<Setting<String>>,
+    pub on_failure: Option<Setting<String>>,
+    pub dead_letter: Option<Setting<String>>,
+    pub next: Vec<String>,
+    pub next_on_error: Vec<String>,
 }
 
 /// A value, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Setting<T> {
-    pub(crate) value: T,
-    pub(crate) from: String,
+pub struct Setting<T> {
+    pub value: T,
+    pub from: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RetryFacts {
-    pub(crate) from: String,
-    pub(crate) non_retryable: Vec<String>,
-    pub(crate) rules: Vec<RuleFacts>,
+pub struct RetryFacts {
+    pub from: String,
+    pub non_retryable: Vec<String>,
+    pub rules: Vec<RuleFacts>,
     /// Whether every error finds a rule.
-    pub(crate) all: bool,
+    pub all: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RuleFacts {
-    pub(crate) errors: Vec<String>,
+pub struct RuleFacts {
+    pub errors: Vec<String>,
     /// None: for ever.
-    pub(crate) max_retry_count: Option<u32>,
-    pub(crate) jitter: bool,
+    pub max_retry_count: Option<u32>,
+    pub jitter: bool,
     /// The first of them.
-    pub(crate) waits: Vec<Wait>,
+    pub waits: Vec<Wait>,
     /// All waits together; none if there is no end.
-    pub(crate) total_ms: Option<Range>,
+    pub total_ms: Option<Range>,
     /// The first retry that the event's age may prevent, and the first that it must, both counted
     /// from 1; attempts that take time make it sooner.
-    pub(crate) age_may_prevent_retry: Option<u32>,
-    pub(crate) age_prevents_retry: Option<u32>,
+    pub age_may_prevent_retry: Option<u32>,
+    pub age_prevents_retry: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Wait {
-    pub(crate) retry: u32,
-    pub(crate) wait_ms: Range,
+pub struct Wait {
+    pub retry: u32,
+    pub wait_ms: Range,
     /// Since the first failure, if attempts take no time.
-    pub(crate) elapsed_ms: Range,
+    pub elapsed_ms: Range,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub(crate) struct Range {
-    pub(crate) least: u64,
-    pub(crate) most: u64,
+pub struct Range {
+    pub least: u64,
+    pub most: u64,
 }
 
 impl Range {
@@ -97,7 +97,7 @@ impl Range {
 }
 
 impl FunctionFacts {
-    pub(crate) fn new(function: &Function) -> Self {
+    pub fn new(function: &Function) -> Self {
         let policy = &function.policy.value;
         let age = function.max_event_age_ms.value;
         let next = |wanted: InputType| {
