@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use everstep_executions::{
-    Bookmark, Cancelled, ExecutionId, ListId, Message, Parts, Postbox, Reader, Settings, Silent,
-    Standing, Task, TaskRunner, World,
-};
+use everstep_executions::{Bookmark, ExecutionId, ListId, Reader, Standing};
 use everstep_history::{Attempt, Event};
 use everstep_store::Store;
 
@@ -29,20 +26,7 @@ pub struct Facts {
 /// Reads a store that no engine has open.
 #[must_use]
 pub fn reader(store: Arc<dyn Store>) -> Reader {
-    let (runner, observer) = (Arc::new(Nobody), Arc::new(Silent));
-    let parts = Parts { store, runner, observer, settings: Settings::default() };
-    Reader::new(Arc::new(World::new(parts, Arc::new(Nobody))))
-}
-
-struct Nobody;
-
-impl TaskRunner for Nobody {
-    fn dispatch(&self, _: Task) {}
-    fn cancel(&self, _: Cancelled) {}
-}
-
-impl Postbox for Nobody {
-    fn post(&self, _: ExecutionId, _: Message) {}
+    Reader::new(store)
 }
 
 /// Everything that is wrong.

@@ -1,36 +1,63 @@
 //! The engine: shards on threads, and the ways to reach them.
 
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 
 use everstep_shards::{Clock, Lanes, Refused, entropy};
-use everstep_store::{Batch, Shard as StoreShard};
+use everstep_store::{Batch, Shard as StoreShard, Store};
 
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::message::{Message, Postbox, Reply};
+use crate::observer::Observer;
 use crate::reader::Reader;
 use crate::revision::{Prepared, Revision};
+use crate::settings::Settings;
 use crate::shard::Shard;
+use crate::task::TaskRunner;
 use crate::world::{Parts, World};
 
+/// A handle on all executions of a store. It does not hold the task runner, which may therefore hold it.
 pub struct Engine {
-    world: Arc<World>,
+    reader: Reader,
     lanes: Arc<Lanes<Message>>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    failure: Arc<OnceLock<Error>>,
+    is_shut_down: AtomicBool,
 }
 
 impl Engine {
-    /// Takes over all shards of a store. When it returns, everything that is stored is known and what was
-    /// due has begun to happen.
-    pub fn open(parts: Parts, clock: Arc<dyn Clock>) -> Result<Self> {
-        let seed = parts.settings.seed.unwrap_or_else(entropy);
-        let lanes = Arc::new(Lanes::new(parts.store.shards(), parts.settings.workers));
-        let world = Arc::new(World::new(parts, Arc::new(Router(lanes.clone()))));
-        let engine = Self { world: world.clone(), lanes };
+    /// An engine that is yet to be started. It reads, prepares revisions and takes messages, which wait for
+    /// [`Engine::start`].
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        let lanes = Arc::new(Lanes::new(store.shards(), settings.workers));
+        let (failure, is_shut_down) = (Arc::default(), AtomicBool::new(false));
+        Self { reader: Reader::new(store), lanes, clock, settings, failure, is_shut_down }
+    }
+
+    /// Takes over all shards of the store. When it returns, everything that is stored is known and what was
+    /// due has begun to happen. Called once; runner and observer are dropped at the end of
+    /// [`Engine::shut_down`].
+    pub fn start(&self, runner: Arc<dyn TaskRunner>, observer: Arc<dyn Observer>) -> Result<()> {
+        let seed = self.settings.seed.unwrap_or_else(entropy);
+        let (store, settings) = (self.reader.store.clone(), self.settings.clone());
+        let parts = Parts { store, runner, observer, settings };
+        let (reader, router) = (self.reader.clone(), Arc::new(Router(self.lanes.clone())));
+        let world = Arc::new(World::with(parts, reader, router, self.failure.clone()));
         let open = move |number, now_ms| -> Result<Owned> {
             let shard = Shard::open(StoreShard(number), world.clone(), seed, now_ms)?;
             Ok(Owned { shard, world: world.clone() })
         };
-        engine.lanes.start("shards", &clock, open, Error::damaged)?;
+        self.lanes.start("shards", &self.clock, open, Error::damaged)
+    }
+
+    /// [`Engine::new`] and [`Engine::start`] in one, for runners that do not need the engine.
+    pub fn open(parts: Parts, clock: Arc<dyn Clock>) -> Result<Self> {
+        let Parts { store, runner, observer, settings } = parts;
+        let engine = Self::new(store, clock, settings);
+        engine.start(runner, observer)?;
         Ok(engine)
     }
 
@@ -40,7 +67,7 @@ impl Engine {
         let done = Box::new(move |outcome| {
             let _ = sender.send(outcome);
         });
-        let prepared = self.world.prepare(revision, done)?;
+        let prepared = self.reader.revisions.keep(revision, done)?;
         receiver.recv().map_err(|_| Error::Stopped)??;
         Ok(prepared)
     }
@@ -52,13 +79,16 @@ impl Engine {
         revision: Revision,
         done: Box<dyn FnOnce(Result<()>) + Send>,
     ) -> Result<Arc<Prepared>> {
-        self.world.prepare(revision, Box::new(move |outcome| done(outcome.map_err(Error::from))))
+        let done = Box::new(move |outcome: everstep_store::Result<()>| {
+            done(outcome.map_err(Error::from));
+        });
+        self.reader.revisions.keep(revision, done)
     }
 
     /// Sends a request; its reply is called when it is answered. Refused with [`Error::Busy`] if too many
     /// wait already. Never waits.
     pub fn send(&self, message: Message) {
-        self.lanes.send(message, self.world.settings.queue_max);
+        self.lanes.send(message, self.settings.queue_max);
     }
 
     /// Sends a request and waits for its answer. Not for the threads of an async runtime.
@@ -72,23 +102,27 @@ impl Engine {
 
     #[must_use]
     pub fn reader(&self) -> Reader {
-        Reader::new(self.world.clone())
+        self.reader.clone()
     }
 
     /// Why nothing can be done any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.world.failure().cloned()
+        self.failure.get().cloned()
     }
 
-    /// Stops taking messages, and waits until all that was taken is durable.
+    /// Stops taking messages, waits until all that was taken is durable, and drops the runner and the
+    /// observer. Only the first call does anything.
     pub fn shut_down(&self) {
+        if self.is_shut_down.swap(true, Ordering::AcqRel) {
+            return;
+        }
         self.lanes.stop();
         let (sender, receiver) = mpsc::sync_channel(1);
         let done = Box::new(move |_| {
             let _ = sender.send(());
         });
-        self.world.store.commit(Batch::new(StoreShard::CATALOG), done);
+        self.reader.store.commit(Batch::new(StoreShard::CATALOG), done);
         let _ = receiver.recv();
     }
 }

@@ -45,7 +45,7 @@ impl Reader {
         from: Option<Bookmark>,
         limit: usize,
     ) -> Result<Page> {
-        let shards = (0..self.world.store.shards()).map(Shard);
+        let shards = (0..self.store.shards()).map(Shard);
         let standings = standing.map_or(Standing::ALL.to_vec(), |one| vec![one]);
         let mut sources: Vec<Source> = shards
             .flat_map(|shard| standings.iter().map(move |standing| (shard, *standing)))
@@ -110,7 +110,7 @@ impl Source {
         let Some(from) = self.from.take() else { return Ok(()) };
         let to = after_prefix(&self.prefix);
         let scan = Scan::between(&from, &to, chunk);
-        let rows = reader.world.store.scan(self.shard, Space::Lists, scan)?;
+        let rows = reader.store.scan(self.shard, Space::Lists, scan)?;
         if rows.len() == chunk {
             self.from = rows.last().map(|(key, _)| [key.as_slice(), &[0]].concat());
         }

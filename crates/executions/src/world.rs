@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::layout;
 use crate::message::Postbox;
 use crate::observer::Observer;
+use crate::reader::Reader;
 use crate::revision::{Prepared, Revision, Revisions};
 use crate::settings::Settings;
 use crate::task::TaskRunner;
@@ -21,22 +22,40 @@ pub struct Parts {
     pub settings: Settings,
 }
 
+/// Held by shards and by commits on their way, and by nothing else: when the shards are gone, so are the
+/// runner and the observer.
 pub struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) runner: Arc<dyn TaskRunner>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) postbox: Arc<dyn Postbox>,
-    pub(crate) revisions: Revisions,
+    pub(crate) revisions: Arc<Revisions>,
     pub(crate) settings: Settings,
-    failure: OnceLock<Error>,
+    failure: Arc<OnceLock<Error>>,
 }
 
 impl World {
     #[must_use]
     pub fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
+        let reader = Reader::new(parts.store.clone());
+        Self::with(parts, reader, postbox, Arc::default())
+    }
+
+    /// Shares what is read and why it failed with `reader` and `failure`.
+    pub(crate) fn with(
+        parts: Parts,
+        reader: Reader,
+        postbox: Arc<dyn Postbox>,
+        failure: Arc<OnceLock<Error>>,
+    ) -> Self {
         let Parts { store, runner, observer, settings } = parts;
-        let revisions = Revisions::new(store.clone());
-        Self { store, runner, observer, postbox, revisions, settings, failure: OnceLock::new() }
+        let revisions = reader.revisions;
+        Self { store, runner, observer, postbox, revisions, settings, failure }
+    }
+
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        Reader { store: self.store.clone(), revisions: self.revisions.clone() }
     }
 
     /// Makes a revision ready to run, and durable: `done` is called then.

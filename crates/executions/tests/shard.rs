@@ -4,9 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_executions::{
-    Cancelled, Ended, Error, ExecutionId, Failed, Message, Parts, Postbox, Prepared, Reader, Reply,
-    Report, Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner,
-    World,
+    Cancelled, Ended, Error, ExecutionId, Failed, Message, Parts, Postbox, Prepared, Reply, Report,
+    Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner, World,
 };
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
@@ -229,7 +228,7 @@ impl Stage {
     }
 
     fn standing(&self, name: &str) -> Option<Standing> {
-        let reader = Reader::new(self.world.clone());
+        let reader = self.world.reader();
         let summary = reader.summary(ExecutionId::of(name)).expect("readable");
         summary.map(|summary| summary.standing)
     }
@@ -240,7 +239,7 @@ impl Stage {
     }
 
     fn events(&self, name: &str) -> Vec<Event> {
-        Reader::new(self.world.clone()).events(ExecutionId::of(name)).expect("readable")
+        self.world.reader().events(ExecutionId::of(name)).expect("readable")
     }
 
     fn rows(&self, space: Space) -> usize {

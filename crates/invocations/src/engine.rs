@@ -1,52 +1,93 @@
 //! Invocations, as the rest of the program knows them: shards on threads, and the ways to reach them.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use everstep_shards::{Clock, Lanes, Refused, entropy};
-use everstep_store::{Batch, Shard as StoreShard};
+use everstep_store::{Batch, Shard as StoreShard, Store};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Map, Value};
 
+use crate::concurrency::Concurrency;
+use crate::destination::Destinations;
 use crate::error::{Error, Result};
+use crate::function::Functions;
 use crate::id::{AttemptId, InvocationId};
-use crate::message::{Acceptance, Accepted, Finished, Manner, Message, Postbox, Reply, Resend};
+use crate::message::{
+    Acceptance, Accepted, Call, Finished, Manner, Message, Postbox, Reply, Resend,
+};
+use crate::observer::Observer;
 use crate::reader::{self, Bookmark, Filter, Page, Shown};
 use crate::request::{Redrive, Request};
 use crate::session::Session;
+use crate::settings::Settings;
 use crate::shard::Shard;
-use crate::synchronous;
 use crate::world::{Parts, World};
 
 /// Dead letters that are asked for at a time.
 const LETTERS_AT_A_TIME: usize = 100;
 
-/// All invocations of a store.
+/// A handle on all invocations of a store. It holds neither functions nor destinations, which may therefore
+/// hold it.
 pub struct Invocations {
-    world: Arc<World>,
+    store: Arc<dyn Store>,
     lanes: Arc<Lanes<Message>>,
+    concurrency: Arc<Concurrency>,
     clock: Arc<dyn Clock>,
+    settings: Settings,
+    seed: u64,
     chance: Mutex<Pcg64Mcg>,
+    failure: Arc<OnceLock<Error>>,
+    is_shut_down: AtomicBool,
 }
 
 impl Invocations {
-    /// Takes over all shards of a store. When it returns, what is due soon is known and has begun to
-    /// happen.
+    /// An engine that is yet to be started. It reads, and takes requests, which wait for
+    /// [`Invocations::start`].
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        let seed = settings.seed.unwrap_or_else(entropy);
+        let lanes = Arc::new(Lanes::new(store.shards(), settings.workers));
+        let concurrency = Concurrency::new(Arc::new(Router(lanes.clone())));
+        let chance = Mutex::new(Pcg64Mcg::seed_from_u64(seed.rotate_left(32)));
+        let (failure, is_shut_down) = (Arc::default(), AtomicBool::new(false));
+        Self { store, lanes, concurrency, clock, settings, seed, chance, failure, is_shut_down }
+    }
+
+    /// Takes over all shards of the store. When it returns, what is due soon is known and has begun to
+    /// happen. Called once; what it is given is dropped at the end of [`Invocations::shut_down`].
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub fn start(
+        &self,
+        functions: Arc<dyn Functions>,
+        destinations: Arc<dyn Destinations>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<()> {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let settings = self.settings.clone();
+        let parts = Parts { store, functions, destinations, observer, clock, settings };
+        let (router, failure) = (Arc::new(Router(self.lanes.clone())), self.failure.clone());
+        let world = Arc::new(World::with(parts, router, self.concurrency.clone(), failure));
+        let seed = self.seed;
+        let open =
+            move |number, now_ms| Shard::open(StoreShard(number), world.clone(), seed, now_ms);
+        self.lanes.start("invocations", &self.clock, open, Error::damaged)
+    }
+
+    /// [`Invocations::new`] and [`Invocations::start`] in one, for functions that do not need the engine.
     ///
     /// # Errors
     ///
     /// If the store cannot be read.
     pub fn open(parts: Parts) -> Result<Self> {
-        let clock = parts.clock.clone();
-        let seed = parts.settings.seed.unwrap_or_else(entropy);
-        let lanes = Arc::new(Lanes::new(parts.store.shards(), parts.settings.workers));
-        let world = Arc::new(World::new(parts, Arc::new(Router(lanes.clone()))));
-        let chance = Mutex::new(Pcg64Mcg::seed_from_u64(seed.rotate_left(32)));
-        let engine = Self { world: world.clone(), lanes, clock: clock.clone(), chance };
-        let open =
-            move |number, now_ms| Shard::open(StoreShard(number), world.clone(), seed, now_ms);
-        engine.lanes.start("invocations", &clock, open, Error::damaged)?;
+        let Parts { store, functions, destinations, observer, clock, settings } = parts;
+        let engine = Self::new(store, clock, settings);
+        engine.start(functions, destinations, observer)?;
         Ok(engine)
     }
 
@@ -77,12 +118,12 @@ impl Invocations {
         if request.key.is_some() {
             return self.begin(request, Manner::Synchronous, Box::new(|_| {}), Some(reply));
         }
-        if let Err(error) = request.check(self.world.settings.payload_bytes_max) {
+        if let Err(error) = request.check(self.settings.payload_bytes_max) {
             return reply(Err(error));
         }
         let ids = (InvocationId::drawn(self.draw()), AttemptId::drawn(self.draw()));
-        let given = client_context.unwrap_or_default();
-        synchronous::call(&self.world, request, given, ids, reply);
+        let call = Call { ids, request, client_context: client_context.unwrap_or_default() };
+        self.send(Message::Call { call: Box::new(call), reply });
     }
 
     fn begin(
@@ -92,10 +133,10 @@ impl Invocations {
         reply: Reply<Accepted>,
         watcher: Option<Reply<Finished>>,
     ) {
-        let refused = request.check(self.world.settings.payload_bytes_max).err();
-        let backlog = self.world.concurrency.waiting(&request.function);
+        let refused = request.check(self.settings.payload_bytes_max).err();
+        let backlog = self.concurrency.waiting(&request.function);
         let refused =
-            refused.or_else(|| (backlog >= self.world.settings.backlog_max).then_some(Error::Busy));
+            refused.or_else(|| (backlog >= self.settings.backlog_max).then_some(Error::Busy));
         let Request { function, payload, source, key, unparseable: _ } = request;
         let id = match &key {
             Some(key) => InvocationId::of_key(&source.name, key),
@@ -121,18 +162,18 @@ impl Invocations {
 
     /// An invocation with its event and its answer. Waits for the store.
     pub fn show(&self, id: InvocationId) -> Result<Option<Shown>> {
-        reader::show(&*self.world.store, id)
+        reader::show(&*self.store, id)
     }
 
     /// At most `limit` invocations after `after`, latest first. A page may be short and still not the last:
     /// that one has no bookmark. Waits for the store.
     pub fn list(&self, filter: &Filter, after: Option<Bookmark>, limit: usize) -> Result<Page> {
-        reader::list(&*self.world.store, filter, after, limit)
+        reader::list(&*self.store, filter, after, limit)
     }
 
     /// A session, by the id of the invocation that began it. Waits for the store.
     pub fn session(&self, id: InvocationId) -> Result<Option<Session>> {
-        reader::session(&*self.world.store, id)
+        reader::session(&*self.store, id)
     }
 
     /// Sends dead letters back: which, and what each has become (nothing in a dry run). Each is sent back
@@ -151,7 +192,7 @@ impl Invocations {
                 key: None,
                 unparseable: false,
             };
-            request.check(self.world.settings.payload_bytes_max)?;
+            request.check(self.settings.payload_bytes_max)?;
         }
         self.each_letter(filter, redrive.limit, redrive.dry_run, |id, reply| {
             let spaced_ms = redrive.spacing_ms.saturating_mul(count);
@@ -222,7 +263,7 @@ impl Invocations {
 
     /// Sends a request. Refused with [`Error::Busy`] if too many wait already.
     fn send(&self, message: Message) {
-        self.lanes.send(message, self.world.settings.queue_max);
+        self.lanes.send(message, self.settings.queue_max);
     }
 
     fn draw(&self) -> [u64; 2] {
@@ -233,20 +274,24 @@ impl Invocations {
     /// Why nothing can be done any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.world.failure().cloned()
+        self.failure.get().cloned()
     }
 
     /// Begins nothing new, waits for what runs, at most for `grace`, and stops when all that was taken is
-    /// durable. What waits stays waiting; what still runs will have been interrupted.
+    /// durable. What waits stays waiting; what still runs will have been interrupted. Functions, destinations
+    /// and the observer are dropped. Only the first call does anything.
     pub fn shut_down(&self, grace: Duration) {
-        self.world.concurrency.close();
-        self.world.concurrency.wait_idle(grace);
+        if self.is_shut_down.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.concurrency.close();
+        self.concurrency.wait_idle(grace);
         self.lanes.stop();
         let (sender, receiver) = mpsc::sync_channel(1);
         let done = Box::new(move |_| {
             let _ = sender.send(());
         });
-        self.world.store.commit(Batch::new(StoreShard::CATALOG), done);
+        self.store.commit(Batch::new(StoreShard::CATALOG), done);
         let _ = receiver.recv();
     }
 }

@@ -1,10 +1,13 @@
 //! All that can reach a shard.
 
+use serde_json::{Map, Value};
+
 use crate::concurrency::Permit;
 use crate::error::{Error, Result};
 use crate::function::{Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::{Source, State};
+use crate::request::Request;
 use crate::session::StepEnd;
 
 /// Called exactly once, when the answer is known and what it rests on is durable.
@@ -20,6 +23,11 @@ pub enum Message {
         acceptance: Box<Acceptance>,
         reply: Reply<Accepted>,
         watcher: Option<Reply<Finished>>,
+    },
+    /// A synchronous call without a key.
+    Call {
+        call: Box<Call>,
+        reply: Reply<Finished>,
     },
     /// There is a slot for it.
     Ready {
@@ -67,6 +75,14 @@ pub enum Message {
         end: Box<StepEnd>,
         reply: Reply<()>,
     },
+}
+
+/// A function to be run once, of which nothing is written down.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub ids: (InvocationId, AttemptId),
+    pub request: Request,
+    pub client_context: Map<String, Value>,
 }
 
 /// What is to be invoked.
@@ -128,6 +144,7 @@ impl Message {
     pub fn id(&self) -> InvocationId {
         match self {
             Self::Accept { acceptance, .. } => acceptance.id,
+            Self::Call { call, .. } => call.ids.0,
             Self::Ready { id, .. }
             | Self::Ended { id, .. }
             | Self::Cancel { id, .. }
@@ -150,7 +167,7 @@ impl Message {
                 reply(Err(error));
             }
             Self::Ended { receipt, .. } => receipt(Err(error)),
-            Self::Watch { reply, .. } => reply(Err(error)),
+            Self::Call { reply, .. } | Self::Watch { reply, .. } => reply(Err(error)),
             Self::Redrive { reply, .. } => reply(Err(error)),
             Self::Cancel { reply, .. } | Self::Purge { reply, .. } | Self::Step { reply, .. } => {
                 reply(Err(error));

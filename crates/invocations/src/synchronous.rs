@@ -2,29 +2,20 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 use crate::concurrency::Permit;
 use crate::context;
 use crate::error::{Error, Result};
 use crate::function::{Attempt, Outcome, Receipt};
-use crate::id::{AttemptId, InvocationId};
+use crate::id::InvocationId;
 use crate::invocation::Reason;
 use crate::invocation::State;
-use crate::message::{Finished, Reply};
-use crate::request::Request;
+use crate::message::{Call, Finished, Reply};
 use crate::world::World;
 
 /// Runs a function once, with what the caller has given as client context. If all slots are taken it waits
 /// for its turn, or is refused if that is what the function wants: the caller is there to try again.
-pub(crate) fn call(
-    world: &Arc<World>,
-    request: Request,
-    given: Map<String, Value>,
-    ids: (InvocationId, AttemptId),
-    reply: Reply<Finished>,
-) {
-    let (id, attempt) = ids;
+pub(crate) fn call(world: &Arc<World>, call: Call, reply: Reply<Finished>) {
+    let Call { ids: (id, attempt), request, client_context } = call;
     let Some(function) = world.functions.function(&request.function) else {
         return reply(Err(Error::NoSuchFunction(request.function)));
     };
@@ -36,11 +27,11 @@ pub(crate) fn call(
         function: request.function,
         version: function.version.clone(),
         payload: request.payload.into(),
-        client_context: context::of_single_call(id, given),
+        client_context: context::of_single_call(id, client_context),
         session: None,
     };
     let limit = function.concurrency;
-    let mut call = Call { id, reply: Some(reply), permit: None };
+    let mut call = Pending { id, reply: Some(reply), permit: None };
     if let Some(permit) = world.concurrency.try_now(&name, limit) {
         call.permit = Some(permit);
         return call.start(world, attempt);
@@ -61,14 +52,14 @@ pub(crate) fn call(
     );
 }
 
-/// A call that somebody waits for. If it is dropped he is told.
-struct Call {
+/// A call whose answer is still due. If it is dropped it is answered.
+struct Pending {
     id: InvocationId,
     reply: Option<Reply<Finished>>,
     permit: Option<Permit>,
 }
 
-impl Call {
+impl Pending {
     fn start(self, world: &World, attempt: Attempt) {
         let done = move |outcome, receipt| self.end(&outcome, receipt);
         world.functions.start(attempt, Box::new(done));
@@ -101,7 +92,7 @@ impl Call {
     }
 }
 
-impl Drop for Call {
+impl Drop for Pending {
     fn drop(&mut self) {
         match (&self.permit, self.reply.take()) {
             (_, None) => {}

@@ -25,6 +25,8 @@ pub struct Parts {
     pub settings: Settings,
 }
 
+/// Held by shards, by commits on their way and by calls that wait for a slot, and by nothing else: when the
+/// shards are gone, so are functions, destinations and the observer.
 pub struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) functions: Arc<dyn Functions>,
@@ -33,15 +35,24 @@ pub struct World {
     pub(crate) postbox: Arc<dyn Postbox>,
     pub(crate) concurrency: Arc<Concurrency>,
     pub(crate) settings: Settings,
-    failure: OnceLock<Error>,
+    failure: Arc<OnceLock<Error>>,
 }
 
 impl World {
     #[must_use]
     pub fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
-        let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
         let concurrency = Concurrency::new(postbox.clone());
-        let failure = OnceLock::new();
+        Self::with(parts, postbox, concurrency, Arc::default())
+    }
+
+    /// Shares its slots and why it failed with `concurrency` and `failure`.
+    pub(crate) fn with(
+        parts: Parts,
+        postbox: Arc<dyn Postbox>,
+        concurrency: Arc<Concurrency>,
+        failure: Arc<OnceLock<Error>>,
+    ) -> Self {
+        let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
         Self { store, functions, destinations, observer, postbox, concurrency, settings, failure }
     }
 

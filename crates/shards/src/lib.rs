@@ -94,7 +94,7 @@ impl<M: Message> Lanes<M> {
         let (ready, opened) = mpsc::channel();
         for (index, lane) in self.lanes.iter().enumerate() {
             let receiver = lane.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(receiver) = receiver else { return Err(broken("they were started before")) };
+            let Some(receiver) = receiver else { return Err(broken("already started or stopped")) };
             let (workers, shards) = (self.lanes.len(), self.shards);
             let numbers = (0..shards).filter(move |n| usize::from(*n) % workers == index);
             let (clock, waiting) = (clock.clone(), lane.waiting.clone());
@@ -110,6 +110,7 @@ impl<M: Message> Lanes<M> {
                     }
                     Err(error) => {
                         let _ = ready.send(Err(error));
+                        refuse_the_rest(&receiver);
                     }
                 }
             };
@@ -141,12 +142,16 @@ impl<M: Message> Lanes<M> {
         self.lane(&message).send(message);
     }
 
-    /// Stops taking messages, and waits until the threads have ended.
+    /// Stops taking messages, and waits until the threads have ended. Lanes that were never started refuse
+    /// what waits for them.
     pub fn stop(&self) {
         for lane in &self.lanes {
             let _ = lane.sender.send(Envelope::Stop);
+            let unused = lane.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+            unused.iter().for_each(refuse_the_rest);
         }
-        for thread in std::mem::take(&mut *self.threads()) {
+        let threads = std::mem::take(&mut *self.threads());
+        for thread in threads {
             let _ = thread.join();
         }
     }
@@ -205,7 +210,7 @@ impl<S: Shard> Worker<S> {
             let mut taken = 0;
             while let Some(envelope) = next.take() {
                 match envelope {
-                    Envelope::Stop => return self.refuse_the_rest(),
+                    Envelope::Stop => return refuse_the_rest(&self.receiver),
                     // A message may have come after the one before it was answered: it has its own time.
                     Envelope::Message(message) => self.handle(message),
                 }
@@ -235,9 +240,11 @@ impl<S: Shard> Worker<S> {
         }
         wait
     }
+}
 
-    fn refuse_the_rest(&self) {
-        while let Ok(Envelope::Message(message)) = self.receiver.try_recv() {
+fn refuse_the_rest<M: Message>(receiver: &Receiver<Envelope<M>>) {
+    while let Ok(envelope) = receiver.try_recv() {
+        if let Envelope::Message(message) = envelope {
             message.refuse(Refused::Stopped);
         }
     }
@@ -319,6 +326,16 @@ mod tests {
         let lanes = lanes(2);
         assert_eq!(start(&lanes, 4), Err("4 is broken".to_owned()));
         lanes.stop();
-        assert_eq!(start(&lanes, 99), Err("they were started before".to_owned()));
+        assert_eq!(start(&lanes, 99), Err("already started or stopped".to_owned()));
+    }
+
+    #[test]
+    fn lanes_that_never_start_refuse_when_they_stop() {
+        let lanes = lanes(2);
+        let (sender, receiver) = mpsc::channel();
+        lanes.send(Question(1, sender), 10);
+        lanes.stop();
+        assert_eq!(receiver.recv(), Ok(Err(Refused::Stopped)));
+        assert_eq!(start(&lanes, 99), Err("already started or stopped".to_owned()));
     }
 }

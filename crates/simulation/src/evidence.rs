@@ -132,7 +132,7 @@ impl Evidence {
     }
 
     pub(crate) fn reader(&self) -> Reader {
-        Reader::new(self.runtime.clone())
+        self.runtime.reader()
     }
 
     pub(crate) fn list(&self, id: ExecutionId) -> Option<ListId> {

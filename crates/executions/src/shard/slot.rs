@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use everstep_history::{Event, journal};
 use everstep_interpreter::{Execution, Status};
-use everstep_store::{Scan, Shard, Space, after_prefix};
+use everstep_store::{Scan, Shard, Space, Store, after_prefix};
 
 use super::wake::Wake;
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ impl Slot {
         let prepared = world.revisions.find(summary.revision)?;
         let identity = prepared.identity(&summary.arn);
         let mut execution = Execution::new(prepared.program.clone(), identity);
-        let (events, sequence) = events(world, shard, &summary)?;
+        let (events, sequence) = events(&*world.store, shard, &summary)?;
         for event in &events {
             execution.apply(event);
         }
@@ -127,7 +127,11 @@ impl Slot {
 }
 
 /// All events of an execution, and how many steps they were.
-pub(crate) fn events(world: &World, shard: Shard, summary: &Summary) -> Result<(Vec<Event>, u32)> {
+pub(crate) fn events(
+    store: &dyn Store,
+    shard: Shard,
+    summary: &Summary,
+) -> Result<(Vec<Event>, u32)> {
     let step = |sequence| layout::step(summary.started_ms, summary.id(), sequence);
     let to = after_prefix(&layout::steps(summary.started_ms, summary.id()));
     let mut from = step(0);
@@ -135,7 +139,7 @@ pub(crate) fn events(world: &World, shard: Shard, summary: &Summary) -> Result<(
     let mut next = 0;
     loop {
         let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
-        let rows = world.store.scan(shard, Space::Journal, scan)?;
+        let rows = store.scan(shard, Space::Journal, scan)?;
         for (key, record) in &rows {
             if *key != step(next) {
                 return Err(Error::damaged("a step of an execution is missing"));

@@ -34,6 +34,7 @@ use crate::invocation::Invocation;
 use crate::layout::{self, Part};
 use crate::message::Message;
 use crate::session::Session;
+use crate::synchronous;
 use crate::world::World;
 use outbox::Outbox;
 use slot::Slot;
@@ -103,6 +104,7 @@ impl Shard {
             Message::Accept { acceptance, reply, watcher } => {
                 self.accept(*acceptance, reply, watcher, now_ms);
             }
+            Message::Call { call, reply } => synchronous::call(&self.world, *call, reply),
             Message::Ready { id, permit } => self.has_slot(id, permit, now_ms),
             Message::Ended { id, attempt, outcome, receipt } => {
                 self.ended(id, attempt, outcome, receipt, now_ms);

@@ -206,3 +206,37 @@ fn a_stop_waits_for_what_runs_and_leaves_what_waits() {
     assert_eq!(running.house.stands(runs), ("Succeeded", 1));
     assert_eq!(running.accept(request("f", "{}", None)), Err(Error::Stopped));
 }
+
+#[test]
+fn requests_wait_for_the_start_and_nothing_is_left_after_the_end() {
+    let mut house = House::new();
+    house.shards.clear();
+    let crate::Parts { store, functions, destinations, observer, settings: own, .. } =
+        house.parts();
+    house.script.set("f", settings("f", fixed(0, 1)), fails(0));
+    let invocations = Invocations::new(store, Arc::new(crate::SystemClock), own);
+    let (sender, receiver) = mpsc::channel();
+    let answer = sender.clone();
+    let reply = Box::new(move |called: crate::Result<_>| {
+        let _ = answer.send(called.is_ok());
+    });
+    invocations.invoke(request("f", "{}", None), None, reply);
+    let reply = Box::new(move |accepted: crate::Result<_>| {
+        let _ = sender.send(accepted.is_ok());
+    });
+    invocations.accept(request("f", "{}", None), reply);
+    assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Empty));
+    let left = (
+        Arc::downgrade(&house.script),
+        Arc::downgrade(&house.outside),
+        Arc::downgrade(&house.notes),
+    );
+    invocations.start(functions, destinations, observer).expect("it starts");
+    let running = Running { house, invocations: Arc::new(invocations) };
+    assert!(running.answer(&receiver) && running.answer(&receiver));
+    let Running { house, invocations } = running;
+    drop(house);
+    assert!(left.0.upgrade().is_some() && left.1.upgrade().is_some() && left.2.upgrade().is_some());
+    invocations.shut_down(Duration::ZERO);
+    assert!(left.0.upgrade().is_none() && left.1.upgrade().is_none() && left.2.upgrade().is_none());
+}
