@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use everstep_api::protocol::{Answer, Operation, check, conforms, read};
-use everstep_api::{Building, Place, Service, Unsupported};
+use everstep_server::{Building, Place, Service, Unsupported};
 use everstep_executions::{Settings, Silent, SystemClock};
 use everstep_store::MemoryStore;
 use libfuzzer_sys::fuzz_target;

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A parsed ARN of the service. `label` names the Map state whose children run a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Arn<'a> {
+pub struct Arn<'a> {
     /// `arn:aws:states:us-east-1:123456789012`
-    pub(crate) place: &'a str,
-    pub(crate) kind: Kind<'a>,
+    pub place: &'a str,
+    pub kind: Kind<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind<'a> {
+pub enum Kind<'a> {
     /// The qualifier is a version's number or an alias's name.
     StateMachine {
         name: &'a str,
@@ -41,10 +41,10 @@ pub(crate) enum Kind<'a> {
 
 /// What is wrong with a text that should be an ARN, in the service's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotAnArn(pub(crate) String);
+pub struct NotAnArn(pub String);
 
 impl<'a> Arn<'a> {
-    pub(crate) fn parse(text: &'a str) -> Result<Self, NotAnArn> {
+    pub fn parse(text: &'a str) -> Result<Self, NotAnArn> {
         let wrong = |what: &str| NotAnArn(format!("Invalid Arn: '{what}: {text}'"));
         let parts: Vec<&str> = text.splitn(6, ':').collect();
         let [prefix, partition, service, region, account, rest] = parts.as_slice() else {
@@ -130,14 +130,16 @@ impl fmt::Display for Arn<'_> {
 }
 
 /// What the service says of an ARN that names a thing of another kind.
-pub(crate) fn wrong_kind(arn: &str) -> String {
+#[must_use]
+pub fn wrong_kind(arn: &str) -> String {
     let kind = arn.split(':').nth(5).unwrap_or_default();
     format!("Invalid Arn: 'Resource type not valid in this context: {kind}'")
 }
 
 /// What the service refuses in the name of a machine, an activity or an execution, beside the length that
 /// the model bounds.
-pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+#[must_use]
+pub fn name_problem(name: &str) -> Option<&'static str> {
     const REFUSED: &[char] = &[
         '<', '>', '{', '}', '[', ']', '?', '*', '"', '#', '%', '\\', '^', '|', '~', '`', '$', '&',
         ',', ';', ':', '/',

@@ -4,14 +4,12 @@ mod commands;
 mod configuration;
 mod definition;
 mod exit;
-mod functions;
-mod hush;
+mod frontend;
 mod input;
 mod output;
 mod remote;
 mod render;
 mod run;
-mod serve;
 
 use std::process::ExitCode;
 
@@ -22,7 +20,7 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     // A process that is about to become a function: no command of users.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == functions::SHIM) {
+    if arguments.next().is_some_and(|first| first == everstep_server::SHIM) {
         return everstep_runners::shim::main(arguments);
     }
     let commands::Everstep { command } = commands::Everstep::parse();

@@ -122,7 +122,7 @@ fn request(case: &Value) -> Request {
         dialect: Dialect::Aws,
         now_ms: 1_700_000_000_000,
         seed: 1,
-        ..everstep_api::test_state::request(&body, identity(case["hasRoleArn"] == true))
+        ..everstep_server::test_state::request(&body, identity(case["hasRoleArn"] == true))
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use everstep_api::protocol::{Error, Operation, conforms};
-use everstep_api::{Building, Place, Service};
 use everstep_executions::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
+use everstep_server::{Building, Place, Service};
 use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 

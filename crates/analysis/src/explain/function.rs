@@ -206,8 +206,9 @@ fn beyond(rule: &Rule, age_ms: u64, bound: impl Fn(Range) -> u64) -> Option<u32>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use everstep_retry::Policy;
+
+    use super::*;
 
     fn check(
         policy: Policy,

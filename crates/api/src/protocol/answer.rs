@@ -31,7 +31,8 @@ impl Answer {
     }
 
     /// What an operation of our own answers.
-    pub(crate) fn own(status: u16, body: &Value, request_id: &str) -> Self {
+    #[must_use]
+    pub fn own(status: u16, body: &Value, request_id: &str) -> Self {
         Self::written(status, body, request_id)
     }
 

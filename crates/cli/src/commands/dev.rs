@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use everstep_server::{Given, Manner};
 
 use crate::exit::Exit;
-use crate::serve::Manner;
-use crate::serve::settings::Given;
+use crate::frontend;
 
 /// Serve the functions and state machines of a folder, and reload them when they change
 #[derive(Debug, Args)]
@@ -62,6 +62,6 @@ impl Dev {
             lambda_endpoint: self.lambda_endpoint,
             ..Given::default()
         };
-        crate::serve::run(given, None, Manner::Told)
+        frontend::serve(given, None, Manner::Told)
     }
 }

@@ -18,9 +18,9 @@ mod serve;
 mod validate;
 
 use clap::{Parser, Subcommand};
+use group::Group;
 
 use crate::exit::Exit;
-use group::Group;
 
 /// Checks, runs, explains and draws Amazon States Language workflows
 #[derive(Debug, Parser)]

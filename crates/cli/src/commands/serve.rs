@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use everstep_server::{Given, Manner};
 
 use crate::exit::Exit;
-use crate::serve::Manner;
-use crate::serve::settings::Given;
+use crate::frontend;
 
 /// Serve the AWS Step Functions API
 #[derive(Debug, Args)]
@@ -107,6 +107,6 @@ impl Serve {
             mock_config: self.mock_config,
             access_keys: Given::keys_of_environment()?,
         };
-        crate::serve::run(given, self.config.as_deref(), Manner::Quiet)
+        frontend::serve(given, self.config.as_deref(), Manner::Quiet)
     }
 }

@@ -108,8 +108,9 @@ pub(crate) fn failure_told(function: &str, ended: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn invocation(state: &str, delays: &[Option<u64>]) -> Value {
         let attempt = |(at, delay): (usize, &Option<u64>)| json!({ "n": at + 1, "errorType": "E", "errorMessage": "no\nat all", "nextDelayMs": delay });

@@ -17,4 +17,4 @@ mod problem;
 pub(crate) mod selection;
 pub(crate) mod shown;
 
-pub(crate) use api::{Api, Connection, DEFAULT_ENDPOINT};
+pub(crate) use api::{Api, Connection};

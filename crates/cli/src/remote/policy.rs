@@ -73,8 +73,9 @@ fn range((least, most): (u64, u64)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use everstep_retry::{Delay, Jitter};
+
+    use super::*;
 
     fn check(policy: &Policy, expected: &[&str]) {
         let found: Vec<String> =

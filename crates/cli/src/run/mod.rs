@@ -11,6 +11,7 @@ pub(crate) mod entry;
 mod frame;
 mod function;
 pub(crate) mod mock;
+pub(crate) mod mock_file;
 pub(crate) mod report;
 pub(crate) mod story;
 pub(crate) mod teller;

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, Table};
-
 use everstep_asl::error_name;
 
 use super::super::handling::{Caught, Step};

@@ -1,0 +1,51 @@
+//! What a server asks of the command line: lines on standard error, problems of a configuration as `everstep
+//! check` shows them, mock files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use everstep_analysis::agreement;
+use everstep_server::{Ended, Frontend, Given, Manner, Others, Project, TestCases};
+
+use crate::commands::check;
+use crate::configuration;
+use crate::exit::Exit;
+use crate::output::Stream;
+use crate::run::mock_file::MockFile;
+
+struct CommandLine;
+
+impl Frontend for CommandLine {
+    fn write(&self, text: &str) {
+        let _ = Stream::Story.write(text);
+    }
+
+    fn project(&self, path: &Path, others: Others) -> Result<Option<Project>> {
+        let entry = configuration::locate(path)?;
+        let parsed = configuration::read(&entry)?;
+        let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
+        let others = match others {
+            Others::Nowhere => agreement::Others::Nowhere,
+            Others::Elsewhere => agreement::Others::Elsewhere,
+        };
+        let config = check::tell(parsed, others)?;
+        Ok(config.map(|config| Project::new(entry, config, sources)))
+    }
+
+    fn test_cases(&self, mock_file: &Path) -> Result<Arc<dyn TestCases>> {
+        Ok(Arc::new(MockFile::read(mock_file)?))
+    }
+
+    fn interrupted(&self) -> ! {
+        std::process::exit(Exit::Interrupted as i32)
+    }
+}
+
+/// Runs a server until it is asked to stop.
+pub(crate) fn serve(given: Given, file: Option<&Path>, manner: Manner) -> Result<Exit> {
+    Ok(match everstep_server::run(given, file, manner, Arc::new(CommandLine))? {
+        Ended::Stopped => Exit::Good,
+        Ended::Refused => Exit::Problems,
+    })
+}

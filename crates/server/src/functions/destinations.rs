@@ -1,0 +1,210 @@
+//! Where records of invocations and failures of executions go that are not for functions: state machines,
+//! URLs, files.
+//!
+//! Each is delivered until it has arrived, so it may arrive twice; its id is the same each time.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use everstep_api::protocol::Operation;
+use everstep_client::{Client, HeaderName, HeaderValue, Method, Request};
+use everstep_interpreter::Limits;
+use everstep_invocations::{Delivered, Delivery, Target};
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::Surroundings;
+use crate::Service;
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Destinations {
+    means: Arc<Means>,
+    runtime: Handle,
+}
+
+struct Means {
+    client: Arc<Client>,
+    /// `arn:aws:states:us-east-1:123456789012`
+    place: String,
+    service: watch::Sender<Option<Weak<Service>>>,
+    /// What targets are, by how they are written.
+    known: Mutex<HashMap<String, String>>,
+}
+
+impl Destinations {
+    /// Must be called within a Tokio runtime.
+    pub(super) fn new(client: Arc<Client>, around: &Surroundings<'_>) -> Self {
+        let place = format!("arn:aws:states:{}:{}", around.region, around.account);
+        let (service, known) = (watch::Sender::new(None), Mutex::default());
+        let means = Arc::new(Means { client, place, service, known });
+        Self { means, runtime: Handle::current() }
+    }
+
+    /// Adds what a configuration says, by how it says it: what is stored and shown has no secret in it. What an
+    /// earlier one said stays known: there may be records that were made by it.
+    pub(super) fn know(&self, targets: HashMap<String, String>) {
+        let mut known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(targets);
+    }
+
+    /// Whether somebody said what a target is.
+    pub(super) fn knows(&self, written: &str) -> bool {
+        let known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains_key(written)
+    }
+
+    pub(super) fn attach(&self, service: &Arc<Service>) {
+        self.means.service.send_replace(Some(Arc::downgrade(service)));
+    }
+
+    /// The service, when it is there; nothing if it is there no more.
+    pub(super) async fn service(&self) -> Option<Arc<Service>> {
+        self.means.service().await
+    }
+
+    /// Delivers a record. `id` is the same however often that is tried.
+    pub(super) async fn send(
+        &self,
+        target: &Target,
+        id: &str,
+        record: &[u8],
+    ) -> Result<(), String> {
+        self.means.send(target, id, record).await.map_err(|refused| refused.why)
+    }
+}
+
+/// Why a record has not arrived.
+struct Refused {
+    why: String,
+    /// It would be refused again, however often it came.
+    for_ever: bool,
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(why: T) -> Self {
+        Self { why: why.into(), for_ever: false }
+    }
+}
+
+impl everstep_invocations::Destinations for Destinations {
+    fn deliver(&self, delivery: Delivery, done: Delivered) {
+        let means = self.means.clone();
+        self.runtime.spawn(async move {
+            let Delivery { id, target, record, bare, .. } = delivery;
+            let id = id.to_string();
+            let sent = match means.send(&target, &id, &record).await {
+                Err(Refused { for_ever: true, .. }) => means.send(&target, &id, &bare).await,
+                sent => sent,
+            };
+            done(sent.map_err(|refused| refused.why));
+        });
+    }
+
+    fn record_bytes_max(&self, target: &Target) -> Option<usize> {
+        target.0.starts_with("stateMachine:").then(|| Limits::default().payload_bytes)
+    }
+}
+
+impl Means {
+    async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), Refused> {
+        let written = target.0.as_str();
+        let target = self.resolved(written)?;
+        match target.split_once(':') {
+            Some(("stateMachine", name)) => self.start(name, id, record).await,
+            Some(("file", path)) => Ok(append(path.to_owned(), record.to_vec()).await?),
+            Some(("http" | "https", _)) => {
+                let sent = self.post(&target, id, record).await;
+                Ok(sent.map_err(|why| without_urls(&why))?)
+            }
+            Some(("queue", name)) => {
+                Err(format!("queues such as '{name}' are not served yet").into())
+            }
+            _ => Err(format!("nobody here knows what '{written}' is").into()),
+        }
+    }
+
+    /// A target with what stands for its variables.
+    fn resolved(&self, written: &str) -> Result<String, String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(written) {
+            Some(found) => Ok(found.clone()),
+            None if written.contains("${env:") => {
+                Err(format!("nothing in the configuration says any more what '{written}' is"))
+            }
+            None => Ok(written.to_owned()),
+        }
+    }
+
+    async fn service(&self) -> Option<Arc<Service>> {
+        let mut attached = self.service.subscribe();
+        attached.wait_for(Option::is_some).await.ok()?.as_ref()?.upgrade()
+    }
+
+    /// The execution is named after the delivery: made twice, it starts one.
+    async fn start(&self, name: &str, id: &str, record: &[u8]) -> Result<(), Refused> {
+        let service = self.service().await.ok_or("the service of state machines stops")?;
+        let body = json!({
+            "stateMachineArn": format!("{}:stateMachine:{name}", self.place),
+            "name": id,
+            "input": String::from_utf8_lossy(record),
+        });
+        match service.call(Operation::StartExecution, &body).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.name() == "ExecutionAlreadyExists" => Ok(()),
+            Err(error) => Err(Refused {
+                why: format!("{}: {}", error.name(), error.message()),
+                for_ever: error.name() == "InvalidExecutionInput",
+            }),
+        }
+    }
+
+    async fn post(&self, url: &str, id: &str, record: &[u8]) -> Result<(), String> {
+        let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
+        let json = HeaderValue::from_static("application/json");
+        let request = Request::new(Method::POST, url)
+            .header(HeaderName::from_static("content-type"), json)
+            .header(HeaderName::from_static("idempotency-key"), id)
+            .body(record.to_vec())
+            .timeout(TIMEOUT);
+        let response = self.client.send(request).await.map_err(|error| error.to_string())?;
+        match response.status.is_success() {
+            true => Ok(()),
+            false => Err(format!("it answers {}", response.status)),
+        }
+    }
+}
+
+/// A URL may have a secret in it, and whoever is told knows already how its target is written.
+fn without_urls(why: &str) -> String {
+    let word = |word| if str::contains(word, "://") { "it" } else { word };
+    why.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A line for each record, on the disk before it counts as delivered.
+async fn append(path: String, mut record: Vec<u8>) -> Result<(), String> {
+    record.push(b'\n');
+    let write = move || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        file.write_all(&record)?;
+        file.sync_data()
+    };
+    let written = tokio::task::spawn_blocking(write).await;
+    written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_shows_no_url() {
+        let check = |why, expected| assert_eq!(without_urls(why), expected);
+        check("https://host/s3cret cannot be reached: refused", "it cannot be reached: refused");
+        check("it answers 500", "it answers 500");
+    }
+}

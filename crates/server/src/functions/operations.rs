@@ -1,0 +1,267 @@
+//! What users ask of functions through the API: operations of Lambda, and of our own.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use everstep_invocations::{
+    Bookmark, Error, Filter, Finished, Invocation, InvocationId, Invocations, Redrive, Reply,
+    Request, Source, SourceKind, State,
+};
+use serde_json::{Value, json};
+
+use super::calls::Calls;
+use super::catalog::Catalog;
+use crate::extension::{Extension, Invoke, Invoked, Lookup, Manner, Refusal, Work};
+
+#[derive(Clone)]
+pub(crate) struct Operations {
+    invocations: Arc<Invocations>,
+    calls: Arc<Calls>,
+    catalog: Arc<Catalog>,
+}
+
+type Answer = Result<Value, Refusal>;
+
+impl Operations {
+    pub(super) fn new(
+        invocations: Arc<Invocations>,
+        calls: Arc<Calls>,
+        catalog: Arc<Catalog>,
+    ) -> Self {
+        Self { invocations, calls, catalog }
+    }
+
+    async fn call(self, invoke: Invoke) -> Result<Invoked, Refusal> {
+        let Invoke { function, manner, payload, client_context, key, qualifier: _ } = invoke;
+        let settings = everstep_invocations::Functions::function(&*self.calls, &function);
+        let Some(settings) = settings else {
+            return Err(self.catalog.missing(&function));
+        };
+        let source = Source::new(SourceKind::Invoke, &function);
+        let request = Request { function, payload, source, key, unparseable: false };
+        let version = settings.version.clone();
+        let answered = |id: InvocationId, payload, failed, log| {
+            Ok(Invoked { id: id.to_string(), version, payload, failed, log })
+        };
+        match manner {
+            Manner::DryRun if settings.concurrency == 0 => Err(refusal(&Error::Forbidden)),
+            Manner::DryRun => {
+                let bits = uuid::Uuid::new_v4().as_u64_pair();
+                answered(InvocationId::drawn([bits.0, bits.1]), Vec::new(), false, Vec::new())
+            }
+            // As Lambda does it, such calls have no client context: it is taken and left.
+            Manner::Event => {
+                let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
+                answered(accepted.id, Vec::new(), false, Vec::new())
+            }
+            Manner::RequestResponse => {
+                let Finished { id, state, response, log } =
+                    ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
+                let response = response.unwrap_or_else(|| b"null".to_vec());
+                answered(id, response, state != State::Succeeded, log)
+            }
+        }
+    }
+
+    async fn operate(self, operation: String, body: Value) -> Answer {
+        match operation.as_str() {
+            "ListFunctions" => Ok(self.catalog.all()),
+            "ListInvocations" => {
+                let calls = self.calls.clone();
+                let mut found = self.blocking(move |all| list(all, &body)).await?;
+                let all = found["invocations"].as_array_mut().into_iter().flatten();
+                all.for_each(|invocation| say_if_missing(&*calls, invocation));
+                Ok(found)
+            }
+            "ShowInvocation" => {
+                let calls = self.calls.clone();
+                let mut found = self.blocking(move |all| show(all, &body)).await?;
+                say_if_missing(&*calls, &mut found);
+                Ok(found)
+            }
+            "DescribeSession" => self.blocking(move |all| session(all, &body)).await,
+            "CancelInvocation" => {
+                let id = id(&body)?;
+                ask(|reply| self.invocations.cancel(id, reply)).await?;
+                Ok(json!({}))
+            }
+            "RedriveDeadLetters" => self.blocking(move |all| redrive(all, &body)).await,
+            "PurgeDeadLetters" => self.blocking(move |all| purge(all, &body)).await,
+            other => {
+                let message = format!("there is no operation Everstep.{other}");
+                Err(Refusal::new(400, "UnknownOperationException", message))
+            }
+        }
+    }
+
+    /// What reads the store does not hold up those who wait for the network.
+    async fn blocking(self, work: impl FnOnce(&Invocations) -> Answer + Send + 'static) -> Answer {
+        let done = tokio::task::spawn_blocking(move || work(&self.invocations)).await;
+        done.unwrap_or_else(|_| Err(Refusal::new(500, "InternalFailure", "the engine stops")))
+    }
+}
+
+impl Extension for Operations {
+    fn invoke(&self, invoke: Invoke) -> Work<Result<Invoked, Refusal>> {
+        Box::pin(self.clone().call(invoke))
+    }
+
+    fn look_up(&self, asked: &Lookup) -> Answer {
+        self.catalog.look_up(asked)
+    }
+
+    fn operate(&self, operation: &str, body: Value) -> Work<Answer> {
+        Box::pin(self.clone().operate(operation.to_owned(), body))
+    }
+}
+
+async fn ask<T: Send + 'static>(send: impl FnOnce(Reply<T>)) -> Result<T, Refusal> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    send(Box::new(move |answer| {
+        let _ = sender.send(answer);
+    }));
+    receiver.await.unwrap_or(Err(Error::Stopped)).map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &Error) -> Refusal {
+    let (status, name) = match error {
+        Error::Busy | Error::Throttled | Error::Forbidden => (429, "TooManyRequestsException"),
+        Error::NoSuchFunction(_) | Error::NotFound => (404, "ResourceNotFoundException"),
+        Error::NotJson(_) => (400, "InvalidRequestContentException"),
+        Error::ContextWithKey => (400, "InvalidParameterValueException"),
+        Error::TooLarge { .. } => (413, "RequestTooLargeException"),
+        Error::WrongState | Error::StaleResult => (409, "ResourceConflictException"),
+        Error::Stopped => (503, "ServiceUnavailable"),
+        Error::Store(_) | Error::Damaged(_) => (500, "ServiceException"),
+    };
+    Refusal::new(status, name, error.to_string())
+}
+
+fn wrong(message: String) -> Refusal {
+    Refusal::new(400, "ValidationException", message)
+}
+
+fn text(body: &Value, name: &str) -> Result<Option<String>, Refusal> {
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(wrong(format!("{name} must be a text, not {other}"))),
+    }
+}
+
+fn number(body: &Value, name: &str) -> Result<Option<u64>, Refusal> {
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64() {
+            Some(number) => Ok(Some(number)),
+            None => {
+                Err(wrong(format!("{name} must be a number that is not negative, not {value}")))
+            }
+        },
+    }
+}
+
+fn id(body: &Value) -> Result<InvocationId, Refusal> {
+    let text = text(body, "id")?.ok_or_else(|| wrong("id is missing".to_owned()))?;
+    InvocationId::from_str(&text).map_err(|error| wrong(error.to_string()))
+}
+
+fn filter(body: &Value) -> Result<Filter, Refusal> {
+    let ids = match body.get("ids") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(ids) => {
+            let of = |id: &Value| InvocationId::from_str(id.as_str().unwrap_or_default());
+            let ids = ids.as_array().ok_or_else(|| wrong("ids must be a list".to_owned()))?;
+            ids.iter()
+                .map(of)
+                .collect::<Result<_, _>>()
+                .map_err(|error| wrong(error.to_string()))?
+        }
+    };
+    Ok(Filter {
+        dead: body["deadLetters"].as_bool().unwrap_or(false),
+        function: text(body, "function")?,
+        state: text(body, "state")?,
+        error: text(body, "error")?,
+        reason: text(body, "reason")?,
+        source: text(body, "source")?,
+        since_ms: number(body, "sinceMs")?.and_then(|ms| i64::try_from(ms).ok()),
+        ids,
+    })
+}
+
+const PAGE: u64 = 100;
+
+fn list(all: &Invocations, body: &Value) -> Answer {
+    let filter = filter(body)?;
+    let limit = number(body, "maxResults")?.unwrap_or(PAGE).clamp(1, 1000);
+    let after = text(body, "nextToken")?.map(|token| bookmark(&token)).transpose()?;
+    let page = all.list(&filter, after, usize::try_from(limit).unwrap_or(1000));
+    let page = page.map_err(|error| refusal(&error))?;
+    let shown: Vec<Value> = page.invocations.iter().map(Invocation::to_json).collect();
+    let mut answer = json!({ "invocations": shown });
+    if let Some(next) = page.next {
+        answer["nextToken"] = format!("{}/{}", next.at_ms, next.id).into();
+    }
+    Ok(answer)
+}
+
+fn bookmark(token: &str) -> Result<Bookmark, Refusal> {
+    let parts = token.split_once('/').and_then(|(at_ms, id)| {
+        Some(Bookmark { at_ms: at_ms.parse().ok()?, id: InvocationId::from_str(id).ok()? })
+    });
+    parts.ok_or_else(|| wrong(format!("'{token}' is no token of a page")))
+}
+
+fn show(all: &Invocations, body: &Value) -> Answer {
+    let shown = all.show(id(body)?).map_err(|error| refusal(&error))?;
+    let shown = shown.ok_or_else(|| refusal(&Error::NotFound))?;
+    let mut answer = shown.invocation.to_json();
+    answer["payload"] = as_json(&shown.payload);
+    if let Some(response) = &shown.response {
+        answer["response"] = as_json(response);
+    }
+    Ok(answer)
+}
+
+/// What waits for a function that is not configured any more waits until it is again.
+fn say_if_missing(functions: &dyn everstep_invocations::Functions, invocation: &mut Value) {
+    let waits = matches!(invocation["state"].as_str(), Some("Accepted" | "Waiting"));
+    let name = invocation["function"].as_str().unwrap_or_default();
+    if waits && functions.function(name).is_none() {
+        invocation["functionMissing"] = true.into();
+    }
+}
+
+/// What is not JSON is shown as a text.
+fn as_json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes)
+        .unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned().into())
+}
+
+fn session(all: &Invocations, body: &Value) -> Answer {
+    let session = all.session(id(body)?).map_err(|error| refusal(&error))?;
+    Ok(session.ok_or_else(|| refusal(&Error::NotFound))?.to_json())
+}
+
+fn redrive(all: &Invocations, body: &Value) -> Answer {
+    let filter = filter(body)?;
+    let redrive = Redrive {
+        latest: body["latest"].as_bool().unwrap_or(false),
+        payload: body.get("payload").map(|payload| payload.to_string().into_bytes()),
+        spacing_ms: number(body, "spacingMs")?.unwrap_or(0),
+        limit: number(body, "limit")?.and_then(|limit| usize::try_from(limit).ok()),
+        dry_run: body["dryRun"].as_bool().unwrap_or(false),
+    };
+    let redriven = all.redrive(&filter, &redrive).map_err(|error| refusal(&error))?;
+    let shown = |(from, into): &(InvocationId, Option<InvocationId>)| json!({ "id": from.to_string(), "into": into.map(|into| into.to_string()) });
+    Ok(json!({ "redriven": redriven.iter().map(shown).collect::<Vec<_>>() }))
+}
+
+fn purge(all: &Invocations, body: &Value) -> Answer {
+    let dry_run = body["dryRun"].as_bool().unwrap_or(false);
+    let untold = body["untold"].as_bool().unwrap_or(false);
+    let purged = all.purge(&filter(body)?, untold, dry_run).map_err(|error| refusal(&error))?;
+    let purged: Vec<String> = purged.iter().map(InvocationId::to_string).collect();
+    Ok(json!({ "purged": purged }))
+}

@@ -1,0 +1,177 @@
+//! One request: who sends it, what it asks for, and the answer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use everstep_api::protocol::{self, Answer, Common, Error};
+use everstep_signature::{Keys, Policy, SKEW_MS};
+use serde_json::{Value, json};
+
+use super::body::{Broken, Received, Room, receive};
+use super::{Ailing, Bounds, Listening, lambda, origin};
+use crate::extension::Extension;
+use crate::service::Service;
+
+pub(super) struct Desk {
+    service: Arc<Service>,
+    keys: Keys,
+    bounds: Bounds,
+    room: Room,
+    encrypted: bool,
+    pub(super) on_loopback: bool,
+    pub(super) extension: Option<Arc<dyn Extension>>,
+    ailing: Option<Ailing>,
+}
+
+pub(super) fn router(service: Arc<Service>, listening: &Listening, on_loopback: bool) -> Router {
+    let Listening { keys, tls, bounds, extension, ailing } = listening.clone();
+    let room = Room::new(bounds.bodies_bytes);
+    let encrypted = tls.is_some();
+    let desk =
+        Arc::new(Desk { service, keys, bounds, room, encrypted, on_loopback, extension, ailing });
+    Router::new()
+        .route("/", post(call))
+        .route("/health", get(health))
+        .route("/ready", get(health))
+        .merge(lambda::routes())
+        .fallback(async |method, uri| elsewhere(StatusCode::NOT_FOUND, &method, &uri))
+        .method_not_allowed_fallback(async |method, uri| {
+            elsewhere(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
+        })
+        .layer(from_fn_with_state(desk.clone(), origin::guard))
+        .with_state(desk)
+}
+
+/// What is said to a web page: in the shape that SDKs read, for whoever looks into it.
+pub(super) fn forbidden(message: &str) -> Response {
+    let error = Error::common(Common::AccessDenied, message);
+    let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
+    written(Answer { status: StatusCode::FORBIDDEN.as_u16(), ..answer })
+}
+
+/// Alive and able to write. Until the engine has read what it must, nobody listens.
+async fn health(State(desk): State<Arc<Desk>>) -> Response {
+    let failure = desk.service.failure().map(|error| error.to_string());
+    match failure.or_else(|| desk.ailing.as_ref()?()) {
+        None => (StatusCode::OK, "{\"status\":\"ok\"}\n").into_response(),
+        Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+/// What is said where nothing is: in the shape that SDKs read, for it is they who get lost.
+fn elsewhere(status: StatusCode, method: &Method, uri: &Uri) -> Response {
+    if let Some(refused) = lambda::unsupported(method, uri) {
+        return refused;
+    }
+    let path: String = uri.path().chars().take(100).collect();
+    let message = format!("there is nothing at '{path}' for this: requests are POSTs to '/'");
+    let error = Error::common(Common::UnknownOperation, message);
+    let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
+    written(Answer { status: status.as_u16(), ..answer })
+}
+
+async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+    let request_id = uuid::Uuid::new_v4().to_string();
+    written(
+        desk.answer(request, &request_id)
+            .await
+            .unwrap_or_else(|error| Answer::error(&error, &request_id)),
+    )
+}
+
+/// What the targets of its own operations begin with.
+const OWN: &str = "Everstep.";
+
+impl Desk {
+    /// An operation that is not Step Functions'.
+    async fn operate(
+        &self,
+        extension: &dyn Extension,
+        operation: &str,
+        body: Value,
+        request_id: &str,
+    ) -> Answer {
+        match extension.operate(operation, body).await {
+            Ok(output) => Answer::own(200, &output, request_id),
+            Err(refusal) => {
+                let body = json!({ "__type": refusal.name, "message": refusal.message });
+                Answer::own(refusal.status, &body, request_id)
+            }
+        }
+    }
+
+    async fn answer(&self, request: Request<Body>, request_id: &str) -> Result<Answer, Error> {
+        let (head, body) = request.into_parts();
+        let bytes_max = self.bounds.body_bytes;
+        let body = self.body(body, bytes_max).await.map_err(|broken| broken.error(bytes_max))?;
+        let target = text(&head.headers, "x-amz-target");
+        if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
+            && let Some(extension) = &self.extension
+        {
+            self.admit(&head, body.bytes(), "states")?;
+            let asked = protocol::read(body.bytes())?;
+            drop(body);
+            return Ok(self.operate(&**extension, operation, asked, request_id).await);
+        }
+        let operation = protocol::route(target, text(&head.headers, "content-type"))?;
+        self.admit(&head, body.bytes(), "states")?;
+        let asked = protocol::read(body.bytes())?;
+        drop(body);
+        let output = self.service.call(operation, &asked).await?;
+        Ok(Answer::success(operation, &output, request_id))
+    }
+
+    pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Broken> {
+        let received = receive(body, bytes_max, &self.room);
+        tokio::time::timeout(self.bounds.patience, received).await.unwrap_or(Err(Broken::TooSlow))
+    }
+
+    /// Lets through what is signed by a known key, or everything if there are no keys.
+    pub(super) fn admit(
+        &self,
+        head: &Parts,
+        body: &[u8],
+        service: &'static str,
+    ) -> Result<(), Error> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let headers: Vec<(&str, &[u8])> =
+            head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let (path, query) = split(&head.uri);
+        let request = everstep_signature::Request {
+            method: head.method.as_str(),
+            path,
+            query,
+            headers: &headers,
+            body,
+        };
+        let policy =
+            Policy { region: None, service, skew_ms: SKEW_MS, unsigned_payload: self.encrypted };
+        everstep_signature::verify(&request, &self.keys, self.service.now_ms(), &policy)?;
+        Ok(())
+    }
+}
+
+fn split(uri: &Uri) -> (&str, &str) {
+    (uri.path(), uri.query().unwrap_or_default())
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn written(answer: Answer) -> Response {
+    let mut response = Response::builder().status(answer.status);
+    for (name, value) in answer.headers {
+        response = response.header(name, value);
+    }
+    response.body(answer.body.into()).expect("its headers are plain text")
+}

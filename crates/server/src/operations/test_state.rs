@@ -1,0 +1,96 @@
+//! `TestState`: one state by itself. A task that is not mocked is really called.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use everstep_api::protocol::{Error, Name};
+use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
+use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
+use everstep_interpreter::{Failure, Identity, Payload};
+use tokio::sync::oneshot;
+
+use super::{Answer, configuration};
+use crate::args::Args;
+use crate::service::Service;
+
+/// A state that is tested may take so long.
+const TIME_MAX: Duration = Duration::from_secs(300);
+
+pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
+    if let Some(role) = args.text("roleArn") {
+        configuration::role(args, role)?;
+    }
+    let identity = identity(service, args);
+    let arn = identity.execution_arn.clone();
+    let mut request = Request {
+        dialect: service.place.dialect,
+        limits: service.place.limits,
+        now_ms: service.now_ms(),
+        seed: uuid::Uuid::new_v4().as_u64_pair().0,
+        ..crate::test_state::request(args.body(), identity)
+    };
+    loop {
+        match test_state(&request).map_err(|error| refused(args, error))? {
+            Tested::Done(response) => return Ok(response.to_value()),
+            Tested::Calls(call) => request.answer = Some(called(service, &arn, call).await),
+        }
+    }
+}
+
+fn refused(args: Args<'_>, error: RequestError) -> Error {
+    let name = match error.code {
+        Code::InvalidDefinition => Name::InvalidDefinition,
+        Code::InvalidExecutionInput => Name::InvalidExecutionInput,
+        Code::ValidationException => Name::ValidationException,
+    };
+    args.error(name, error.message)
+}
+
+/// Whom the state believes to be in.
+fn identity(service: &Service, args: Args<'_>) -> Identity {
+    let name = uuid::Uuid::new_v4().to_string();
+    Identity {
+        execution_arn: service.arn(&format!("express:TestState:{name}:{name}")).into(),
+        execution_name: name.into(),
+        role_arn: args.text("roleArn").unwrap_or_default().into(),
+        machine_arn: service.arn("stateMachine:TestState").into(),
+        machine_name: "TestState".into(),
+    }
+}
+
+async fn called(service: &Service, arn: &str, call: Call) -> Result<Payload, Failure> {
+    let Call { resource, parameters, credentials } = call;
+    let (sender, receiver) = oneshot::channel();
+    let ear = Arc::new(Ear(Mutex::new(Some(sender))));
+    let job = Job::Call { resource, parameters, credentials };
+    service.runner.dispatch(Task::alone(arn, "TestState", job, ear));
+    match tokio::time::timeout(TIME_MAX, receiver).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => {
+            Err(Failure::new("States.TaskFailed", "the task was given up without a result"))
+        }
+        Err(_) => Err(Failure { error: Some("States.Timeout".into()), cause: None }),
+    }
+}
+
+/// Hears what becomes of the call.
+struct Ear(Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>);
+
+impl Postbox for Ear {
+    fn post(&self, _id: ExecutionId, message: Message) {
+        let Message::Report { report, reply, .. } = message else { return };
+        let outcome = match report {
+            Report::Succeeded { output } => Some(Ok(output)),
+            Report::Failed { failure, .. } | Report::MapRunFailed { failure } => Some(Err(failure)),
+            _ => None,
+        };
+        if let Some(outcome) = outcome
+            && let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            let _ = sender.send(outcome);
+        }
+        if let Some(reply) = reply {
+            reply(Ok(()));
+        }
+    }
+}

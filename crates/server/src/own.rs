@@ -1,0 +1,181 @@
+//! Settings of a state machine that the service does not have. They are tags, so that they are kept and
+//! shown with the machine, and any SDK can set them: `everstep:dialect` and `everstep:onFailure`. A server
+//! writes where it has a machine from beside them, in `everstep:from`.
+//!
+//! An execution keeps what it was started with.
+
+use std::collections::BTreeMap;
+
+use everstep_api::protocol::{Common, Error};
+use everstep_interpreter::Dialect;
+
+use crate::catalog::Machine;
+use crate::service::Service;
+
+/// What the keys of all of them begin with.
+const PREFIX: &str = "everstep:";
+/// By which rules its executions run: `spec` or `aws`.
+pub const DIALECT: &str = "everstep:dialect";
+/// Who is told of executions that do not succeed: a target, as in `everstep.yaml`.
+pub const ON_FAILURE: &str = "everstep:onFailure";
+
+/// The file that a server has made the machine of. It changes nothing.
+pub const FROM: &str = "everstep:from";
+
+/// Knows whom machines can tell. Asked when a machine is told to tell, not when it does.
+pub trait Targets: Send + Sync {
+    /// Why it cannot be told, if so.
+    fn problem(&self, target: &str) -> Option<String>;
+}
+
+/// Knows how targets are written, and nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct Written;
+
+impl Targets for Written {
+    fn problem(&self, target: &str) -> Option<String> {
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+        };
+        let is_address = |rest: &str| {
+            let host = rest.strip_prefix("//").unwrap_or_default();
+            !host.starts_with('/') && !host.is_empty() && host.chars().all(|c| c.is_ascii_graphic())
+        };
+        match target.split_once(':') {
+            _ if target.contains("${") => {
+                Some("variables are filled in in everstep.yaml alone".to_owned())
+            }
+            Some(("function" | "stateMachine", name)) if is_name(name) => None,
+            Some(("http" | "https", rest)) if is_address(rest) => None,
+            // Who may call the API may not write everywhere that the server may.
+            Some(("file", _)) => Some("a file can be named in everstep.yaml alone".to_owned()),
+            Some(("queue", _)) => Some("queues are not served yet".to_owned()),
+            _ => Some(
+                "it is no target: write function:NAME, stateMachine:NAME or https://...".to_owned(),
+            ),
+        }
+    }
+}
+
+/// What a machine says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Own {
+    pub(crate) aws: Option<bool>,
+    pub(crate) on_failure: Option<String>,
+}
+
+impl Own {
+    pub(crate) fn of(machine: &Machine) -> Self {
+        let dialect = machine.tags.get(DIALECT).and_then(|name| Dialect::find(name));
+        Self {
+            aws: dialect.map(|dialect| dialect == Dialect::Aws),
+            on_failure: machine.tags.get(ON_FAILURE).filter(|_| !machine.express).cloned(),
+        }
+    }
+}
+
+/// What has tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holder<'a> {
+    /// A STANDARD state machine, by its name.
+    Standard(&'a str),
+    Express,
+    Activity,
+}
+
+impl<'a> Holder<'a> {
+    pub(crate) fn of(machine: &'a Machine) -> Self {
+        if machine.express { Self::Express } else { Self::Standard(&machine.name) }
+    }
+}
+
+/// Whether a tag is one of these, or was meant to be.
+pub(crate) fn is_own(key: &str) -> bool {
+    key.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+}
+
+/// Refuses settings that do not exist or cannot be.
+pub(crate) fn check(
+    service: &Service,
+    holder: Holder<'_>,
+    tags: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    for (key, value) in tags.iter().filter(|(key, _)| is_own(key)) {
+        if let Some(problem) = problem(service.targets(), holder, key, value) {
+            return Err(Error::common(Common::Validation, problem));
+        }
+    }
+    Ok(())
+}
+
+fn problem(targets: &dyn Targets, holder: Holder<'_>, key: &str, value: &str) -> Option<String> {
+    match (key, holder) {
+        (_, Holder::Activity) => {
+            Some(format!("The tag '{key}' is a setting of state machines, not of activities"))
+        }
+        (FROM, _) => None,
+        (DIALECT, _) if Dialect::find(value).is_some() => None,
+        (DIALECT, _) => Some(format!("The tag '{key}' must be 'spec' or 'aws', not '{value}'")),
+        (ON_FAILURE, Holder::Express) => Some(format!(
+            "The tag '{key}' cannot be set for an EXPRESS state machine: nothing of its executions is stored, \
+             so a failure may not survive a crash to be told"
+        )),
+        (ON_FAILURE, Holder::Standard(name)) => {
+            let itself = value.strip_prefix("stateMachine:") == Some(name);
+            let endless = || "it would be told of its own failures, without end".to_owned();
+            let problem = itself.then(endless).or_else(|| targets.problem(value))?;
+            Some(format!("The tag '{key}' cannot be '{value}': {problem}"))
+        }
+        _ => Some(format!(
+            "The tag '{key}' is no setting: there are '{DIALECT}' (spec or aws) and '{ON_FAILURE}' (whom to tell of \
+             executions that fail)"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STANDARD: Holder<'_> = Holder::Standard("m");
+
+    fn check(holder: Holder<'_>, key: &str, value: &str, expected: Option<&str>) {
+        let found = problem(&Written, holder, key, value);
+        match (&found, expected) {
+            (None, None) => {}
+            (Some(found), Some(expected)) => assert!(found.contains(expected), "{found}"),
+            _ => panic!("{key} {value}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn settings_are_known_by_their_names() {
+        check(STANDARD, DIALECT, "aws", None);
+        check(Holder::Express, DIALECT, "spec", None);
+        check(STANDARD, FROM, "/srv/everstep.yaml", None);
+        check(Holder::Express, FROM, "", None);
+        check(Holder::Activity, FROM, "/srv/everstep.yaml", Some("not of activities"));
+        check(STANDARD, DIALECT, "AWS", Some("must be 'spec' or 'aws', not 'AWS'"));
+        check(STANDARD, "everstep:onfailure", "function:f", Some("'everstep:onFailure'"));
+        check(Holder::Express, ON_FAILURE, "function:f", Some("EXPRESS"));
+        check(Holder::Activity, DIALECT, "aws", Some("not of activities"));
+        assert!(is_own("Everstep:x") && !is_own("everstep") && !is_own("my:everstep:x"));
+        assert!(!is_own("éééééééé"));
+    }
+
+    #[test]
+    fn targets_that_can_be_named_by_a_tag() {
+        let check = |target, expected| check(STANDARD, ON_FAILURE, target, expected);
+        check("function:tell-me", None);
+        check("stateMachine:undo_it", None);
+        check("https://example.com/x?y=1&z=%20", None);
+        check("http://127.0.0.1:8080/", None);
+        check("file:/tmp/x", Some("everstep.yaml"));
+        check("https://example.com/${env:KEY}", Some("everstep.yaml"));
+        check("queue:q", Some("not served yet"));
+        check("stateMachine:m", Some("without end"));
+        for wrong in ["", "f", "function:", "function:a b", "https://", "https:///x", "ftp://x"] {
+            check(wrong, Some("it is no target"));
+        }
+    }
+}

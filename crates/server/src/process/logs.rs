@@ -1,0 +1,47 @@
+//! What functions say, for a server that nobody watches: a line each on standard error, as their own
+//! platforms do, with the function and the request it was said for.
+
+use std::sync::Arc;
+
+use everstep_runners::{Event, Observer};
+
+use super::frontend::Frontend;
+
+pub(crate) struct Lines(pub(crate) Arc<dyn Frontend>);
+
+impl Observer for Lines {
+    fn observe(&self, event: &Event) {
+        let line = match event {
+            Event::Line { function, tag, text, .. } => {
+                let request = tag.as_ref().map_or("-", |tag| tag.request_id.as_str());
+                written(&format!("{function} {request}"), text)
+            }
+            Event::Misbehaved { function, pid, what } => {
+                format!("warning: {function} (process {pid}): {what}\n")
+            }
+            Event::Reaped { pid } => format!("process {pid} of an earlier run was ended\n"),
+            Event::Lost { events } => format!("warning: {events} lines of functions were lost\n"),
+            Event::Started { .. } | Event::Ended { .. } => return,
+        };
+        self.0.write(&line);
+    }
+}
+
+/// Python's clients put a stack trace on one line, with carriage returns in it: on a terminal all of it
+/// would be written over itself.
+fn written(who: &str, text: &str) -> String {
+    text.split('\r').map(|line| format!("{who} {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_says_whose_it_is() {
+        let check = |text, expected: &str| assert_eq!(written("f 1", text), expected);
+        check("hello", "f 1 hello\n");
+        check("", "f 1 \n");
+        check("[ERROR] E\rTraceback:\r  File x", "f 1 [ERROR] E\nf 1 Traceback:\nf 1   File x\n");
+    }
+}

@@ -1,0 +1,130 @@
+//! What a server is given to run: an `everstep.yaml`, its functions and its state machines.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use everstep_config::Config;
+use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
+
+use super::files::{Places, Snapshot, absolute};
+use super::frontend::Frontend;
+use super::machines;
+use super::settings::Settings;
+use super::words::count;
+use crate::Service;
+use crate::functions::Deployment;
+
+/// A configuration that holds, and where it came from.
+pub struct Project {
+    entry: PathBuf,
+    config: Config,
+    sources: Vec<PathBuf>,
+}
+
+impl Project {
+    /// `entry` is the file that the configuration begins with, `sources` all that were read for it.
+    #[must_use]
+    pub fn new(entry: PathBuf, config: Config, sources: Vec<PathBuf>) -> Self {
+        Self { entry, config, sources }
+    }
+
+    /// Tells what has to wait.
+    pub(super) fn warn(&self, frontend: &dyn Frontend) {
+        for (name, target) in self.targets() {
+            if let Target::Queue(queue) = target {
+                frontend.write(&format!(
+                    "warning: queues are not served yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
+                ));
+            }
+        }
+    }
+
+    /// All that anybody is told of, with who it is that tells.
+    fn targets(&self) -> impl Iterator<Item = (&String, &Target)> {
+        let Config { functions, state_machines, .. } = &self.config;
+        let functions = functions.iter().flat_map(|function| {
+            let targets = [&function.on_success, &function.on_failure, &function.dead_letter];
+            targets.into_iter().flatten().map(|given| (&function.name, &given.value))
+        });
+        let machines = state_machines.iter().filter_map(|machine| {
+            machine.on_failure.as_ref().map(|target| (&machine.name, target))
+        });
+        functions.chain(machines)
+    }
+
+    /// All functions, with the code that was seen.
+    pub(super) fn deployment(&self, settings: &Settings, seen: &Snapshot) -> Deployment {
+        let Settings { region, account, wait_scale_millionths, .. } = settings;
+        let mut deployment = Deployment::of(&self.config, region, account, *wait_scale_millionths);
+        for function in &mut deployment.functions {
+            function.code_state = seen.code_state(&absolute(&function.code));
+        }
+        deployment
+    }
+
+    /// Makes the machines as the configuration has them.
+    pub(super) async fn deploy_machines(&self, service: &Service, account: &str) -> Result<()> {
+        for machine in &self.config.state_machines {
+            machines::deploy(service, machine, account, &self.entry).await?;
+        }
+        Ok(())
+    }
+
+    /// The machines that came from its file and are no longer in it.
+    pub(super) async fn left_behind(&self, service: &Service) -> Result<BTreeSet<String>> {
+        let mut found = machines::made_of(service, &self.entry).await?;
+        found.retain(|name| !self.machines().any(|here| here == name));
+        Ok(found)
+    }
+
+    /// What is told of one of those.
+    pub(super) fn farewell(&self, machine: &str) -> String {
+        let file = self.entry.file_name().unwrap_or(self.entry.as_os_str()).display();
+        format!(
+            "state machine '{machine}' is no longer in {file} and stays; `everstep machines delete {machine}` removes it"
+        )
+    }
+
+    /// `2 functions, 1 state machine`
+    pub(super) fn summary(&self) -> String {
+        let Config { functions, state_machines, .. } = &self.config;
+        let words = [(functions.len(), "function"), (state_machines.len(), "state machine")];
+        let words = words.into_iter().map(|(number, noun)| count(number, noun));
+        format!("{} from {}", words.collect::<Vec<_>>().join(", "), self.entry.display())
+    }
+
+    pub(super) fn machines(&self) -> impl Iterator<Item = &str> {
+        self.config.state_machines.iter().map(|machine| machine.name.as_str())
+    }
+
+    pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
+        self.config.functions.iter().map(|function| function.name.as_str())
+    }
+
+    /// Where its files are.
+    pub(super) fn places(&self) -> Places {
+        let Config { functions, state_machines, .. } = &self.config;
+        let definition = |machine: &StateMachine| match &machine.definition.origin {
+            DefinitionOrigin::File(path) => Some(absolute(path)),
+            _ => None,
+        };
+        let written = |target: &Target| match target {
+            Target::File(path) => Some(absolute(Path::new(path.as_str()))),
+            _ => None,
+        };
+        let sources = self.sources.iter().map(|path| absolute(path));
+        Places {
+            read: sources.chain(state_machines.iter().filter_map(definition)).collect(),
+            code: functions.iter().map(|function| absolute(&function.code_dir)).collect(),
+            written: self.targets().filter_map(|(_, target)| written(target)).collect(),
+        }
+    }
+
+    /// A path as people know it: from the folder of the configuration.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let entry = absolute(&self.entry);
+        let folder = entry.parent().unwrap_or(Path::new("/"));
+        path.strip_prefix(folder).unwrap_or(path).display().to_string()
+    }
+}

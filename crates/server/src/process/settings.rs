@@ -1,0 +1,227 @@
+//! Settings of the server: flags and environment first, then the file, then what is usual.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use everstep_interpreter::Dialect;
+use everstep_signature::Keys;
+use serde::Deserialize;
+
+use super::frontend::Others;
+use super::log_events::Target;
+
+/// What somebody has said; the rest is as usual.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Given {
+    pub listen: Option<String>,
+    pub data: Option<PathBuf>,
+    pub dialect: Option<String>,
+    pub region: Option<String>,
+    pub account: Option<String>,
+    pub retention_days: Option<u32>,
+    pub tls_cert: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
+    pub log_events: Option<String>,
+    pub functions: Option<PathBuf>,
+    pub lambda_endpoint: Option<String>,
+    pub wait_time_scale: Option<f64>,
+    pub mock_config: Option<PathBuf>,
+    #[serde(default)]
+    pub access_keys: BTreeMap<String, String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) listen: SocketAddr,
+    pub(super) data: PathBuf,
+    pub(super) dialect: Dialect,
+    pub(super) region: String,
+    pub(super) account: String,
+    pub(super) retention_ms: Option<i64>,
+    pub(super) tls: Option<(PathBuf, PathBuf)>,
+    pub(super) keys: Keys,
+    pub(super) log_events: Option<Target>,
+    /// The configuration of functions and machines.
+    pub(super) functions: Option<PathBuf>,
+    /// Where Lambda functions are invoked that are not known here.
+    pub(super) lambda_endpoint: Option<String>,
+    pub(super) wait_scale_millionths: u64,
+    pub(super) mock_config: Option<PathBuf>,
+}
+
+/// Where a server listens that is not told.
+pub(super) const LISTEN: &str = "127.0.0.1:8083";
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Settings {
+    pub(super) fn resolve(given: Given, file: Option<&Path>) -> Result<Self> {
+        let file = match file {
+            Some(path) => read(path)?,
+            None => Given::default(),
+        };
+        let given = given.or(file);
+        let listen = given.listen.as_deref().unwrap_or(LISTEN);
+        let listen = address(listen)?;
+        let keys = Keys::new(given.access_keys).context("access keys")?;
+        if !listen.ip().is_loopback() && keys.is_empty() {
+            bail!(
+                "{listen} is not a loopback address, so callers must sign their requests, and there are no access \
+                 keys\nhint: set EVERSTEP_ACCESS_KEYS=ID:SECRET, or listen on 127.0.0.1"
+            );
+        }
+        let dialect = given.dialect.as_deref().unwrap_or("spec");
+        let Some(dialect) = Dialect::find(dialect) else {
+            bail!("there is no dialect '{dialect}': `spec` or `aws`");
+        };
+        let account = given.account.or_else(|| variable("AWS_ACCOUNT_ID"));
+        let account = account.unwrap_or_else(|| "123456789012".to_owned());
+        let region = given.region.or_else(|| variable("AWS_DEFAULT_REGION"));
+        if account.len() != 12 || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+            bail!("an account is twelve digits, not '{account}'");
+        }
+        let tls = match (given.tls_cert, given.tls_key) {
+            (Some(certificates), Some(key)) => Some((certificates, key)),
+            (None, None) => None,
+            _ => bail!("TLS needs both a certificate and a key: --tls-cert and --tls-key"),
+        };
+        Ok(Self {
+            listen,
+            data: given.data.map_or_else(usual_data, Ok)?,
+            dialect,
+            region: region.unwrap_or_else(|| "us-east-1".to_owned()),
+            account,
+            retention_ms: Some(i64::from(given.retention_days.unwrap_or(90)) * DAY_MS),
+            tls,
+            keys,
+            log_events: given.log_events.as_deref().map(Target::read),
+            functions: given.functions,
+            lambda_endpoint: given.lambda_endpoint.map(endpoint).transpose()?,
+            wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
+            mock_config: given.mock_config,
+        })
+    }
+}
+
+impl Settings {
+    /// Where functions run that are not configured here.
+    pub(super) fn others(&self) -> Others {
+        if self.lambda_endpoint.is_some() { Others::Elsewhere } else { Others::Nowhere }
+    }
+}
+
+impl Given {
+    /// `EVERSTEP_ACCESS_KEYS=ID:SECRET,ID:SECRET`
+    pub fn keys_of_environment() -> Result<BTreeMap<String, String>> {
+        let text = std::env::var("EVERSTEP_ACCESS_KEYS").unwrap_or_default();
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                let (id, secret) = pair.split_once(':').context(
+                    "EVERSTEP_ACCESS_KEYS must be ID:SECRET, several separated by commas",
+                )?;
+                Ok((id.to_owned(), secret.to_owned()))
+            })
+            .collect()
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            listen: self.listen.or(other.listen),
+            data: self.data.or(other.data),
+            dialect: self.dialect.or(other.dialect),
+            region: self.region.or(other.region),
+            account: self.account.or(other.account),
+            retention_days: self.retention_days.or(other.retention_days),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
+            log_events: self.log_events.or(other.log_events),
+            functions: self.functions.or(other.functions),
+            lambda_endpoint: self.lambda_endpoint.or(other.lambda_endpoint),
+            wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
+            mock_config: self.mock_config.or(other.mock_config),
+            access_keys: if self.access_keys.is_empty() {
+                other.access_keys
+            } else {
+                self.access_keys
+            },
+        }
+    }
+}
+
+/// What AWS Step Functions Local and the AWS tools are told, where nobody says anything here.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn endpoint(url: String) -> Result<String> {
+    everstep_client::check_url(&url).context("the endpoint of Lambda")?;
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+const MILLION: u64 = 1_000_000;
+
+/// A factor in millionths.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds")]
+fn scale(factor: f64) -> Result<u64> {
+    if !(0.0..=1000.0).contains(&factor) {
+        bail!("waits are scaled by a factor from 0 to 1000, not by {factor}");
+    }
+    Ok((factor * MILLION as f64).round() as u64)
+}
+
+fn read(path: &Path) -> Result<Given> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))
+}
+
+fn address(text: &str) -> Result<SocketAddr> {
+    let text = if text.contains(':') { text.to_owned() } else { format!("127.0.0.1:{text}") };
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.with_context(|| {
+        format!("'{text}' is no address to listen on: ADDRESS:PORT, such as 127.0.0.1:8083")
+    })
+}
+
+/// `$XDG_STATE_HOME/everstep`, else `~/.local/state/everstep`.
+fn usual_data() -> Result<PathBuf> {
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = state.context("there is no home directory to keep the data in: give --data DIR")?;
+    Ok(state.join("everstep"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales() {
+        let check = |factor: f64, expected: Result<u64, &str>| {
+            let found = scale(factor).map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned), "{factor}");
+        };
+        check(1.0, Ok(1_000_000));
+        check(0.01, Ok(10_000));
+        check(0.0, Ok(0));
+        check(1000.0, Ok(1_000_000_000));
+        check(-1.0, Err("waits are scaled by a factor from 0 to 1000, not by -1"));
+        check(f64::NAN, Err("waits are scaled by a factor from 0 to 1000, not by NaN"));
+    }
+
+    #[test]
+    fn endpoints() {
+        let check = |url: &str, expected: Result<&str, &str>| {
+            let found = endpoint(url.to_owned()).map_err(|error| format!("{error:#}"));
+            assert_eq!(found.as_deref().map_err(|error| &**error), expected, "{url}");
+        };
+        check("http://localhost:3001/", Ok("http://localhost:3001"));
+        let wrong = "the endpoint of Lambda: localhost:3001 cannot be called: a URL begins with http:// or https://";
+        check("localhost:3001", Err(wrong));
+    }
+}

@@ -1,0 +1,151 @@
+//! A service on a store in memory, with a clock that the test sets and tasks that wait for it.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use everstep_api::protocol::{Error, Operation, conforms};
+use everstep_executions::{Cancelled, Clock, Settings, Silent, Task, TaskRunner};
+use everstep_server::{Building, Place, Service};
+use everstep_store::{MemoryStore, Scan, Shard, Space, Store, after_prefix};
+use serde_json::{Value, json};
+
+pub(crate) const PLACE: &str = "arn:aws:states:us-east-1:123456789012";
+pub(crate) const ROLE: &str = "arn:aws:iam::123456789012:role/r";
+
+/// The moment at which the clock stands, in seconds.
+pub(crate) const NOW: f64 = 1_700_000_000.0;
+
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Keeps tasks until the test answers.
+#[derive(Default)]
+struct Held(Mutex<Vec<Task>>);
+
+impl TaskRunner for Held {
+    fn dispatch(&self, task: Task) {
+        self.0.lock().expect("no thread panics").push(task);
+    }
+
+    fn cancel(&self, _cancelled: Cancelled) {}
+}
+
+pub(crate) struct House {
+    pub(crate) service: Arc<Service>,
+    store: Arc<MemoryStore>,
+    clock: Arc<Hand>,
+    held: Arc<Held>,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        let clock = Arc::new(Hand(AtomicI64::new((NOW * 1000.0) as i64)));
+        let held = Arc::new(Held::default());
+        let store = Arc::new(MemoryStore::new(4));
+        let building = Building {
+            store: store.clone(),
+            functions: held.clone(),
+            observer: Arc::new(Silent),
+            clock: clock.clone(),
+            settings: Settings { workers: 1, ..Settings::default() },
+            place: Place::default(),
+        };
+        let service = Service::open(building).expect("the service opens");
+        Self { service, store, clock, held }
+    }
+
+    pub(crate) fn pass_seconds(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    /// Keys of the catalog that begin so.
+    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
+        let to = after_prefix(prefix.as_bytes());
+        let scan = Scan::between(prefix.as_bytes(), &to, usize::MAX);
+        let rows = self.store.scan(Shard::CATALOG, Space::Catalog, scan).expect("readable");
+        rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect()
+    }
+
+    async fn answer(&self, operation: &str, body: &Value) -> Result<Value, Error> {
+        let operation = Operation::find(operation).expect("an operation");
+        let answer = self.service.call(operation, body).await?;
+        assert_eq!(conforms(operation, &answer), Ok(()), "{answer}");
+        Ok(answer)
+    }
+
+    /// The answer of a request that succeeds.
+    pub(crate) async fn call(&self, operation: &str, body: Value) -> Value {
+        let answer = self.answer(operation, &body).await;
+        answer.unwrap_or_else(|error| panic!("{operation} {body}: {error}"))
+    }
+
+    pub(crate) async fn check(&self, operation: &str, body: Value, expected: Value) {
+        assert_eq!(self.call(operation, body.clone()).await, expected, "{operation} {body}");
+    }
+
+    /// A request that is refused, as `Name: message`.
+    pub(crate) async fn refused(&self, operation: &str, body: Value, expected: &str) {
+        match self.answer(operation, &body).await {
+            Ok(answer) => panic!("{operation} {body}: {answer}"),
+            Err(error) => assert_eq!(error.to_string(), expected, "{operation} {body}"),
+        }
+    }
+
+    /// A machine that only passes, named `name`.
+    pub(crate) async fn machine(&self, name: &str) -> String {
+        self.call("CreateStateMachine", create(name)).await;
+        machine_arn(name)
+    }
+
+    /// Publishes what the machine is with another role.
+    pub(crate) async fn publish_changed(&self, arn: &str, role: &str) -> String {
+        let role = format!("arn:aws:iam::123456789012:role/{role}");
+        let body = json!({ "stateMachineArn": arn, "roleArn": role, "publish": true });
+        let answer = self.call("UpdateStateMachine", body).await;
+        answer["stateMachineVersionArn"].as_str().expect("a version").to_owned()
+    }
+
+    /// Answers the next task that an execution has asked for.
+    pub(crate) async fn finish_a_task(&self) {
+        loop {
+            let task = self.held.0.lock().expect("no thread panics").pop();
+            match task {
+                Some(task) => return task.succeed(everstep_history::Payload::new(json!(1))),
+                None => tokio::task::yield_now().await,
+            }
+        }
+    }
+}
+
+pub(crate) fn machine_arn(name: &str) -> String {
+    format!("{PLACE}:stateMachine:{name}")
+}
+
+pub(crate) fn pass() -> String {
+    json!({ "StartAt": "A", "States": { "A": { "Type": "Pass", "End": true } } }).to_string()
+}
+
+/// A definition whose executions wait for a task.
+pub(crate) fn task() -> String {
+    let resource = "arn:aws:lambda:us-east-1:123456789012:function:f";
+    let state = json!({ "Type": "Task", "Resource": resource, "End": true });
+    json!({ "StartAt": "T", "States": { "T": state } }).to_string()
+}
+
+/// A request for a machine that only passes.
+pub(crate) fn create(name: &str) -> Value {
+    json!({ "name": name, "definition": pass(), "roleArn": ROLE })
+}
+
+/// A request with some members in place of others.
+pub(crate) fn with(mut body: Value, members: Value) -> Value {
+    for (name, value) in members.as_object().expect("an object") {
+        body[name] = value.clone();
+    }
+    body
+}

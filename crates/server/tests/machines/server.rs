@@ -1,0 +1,58 @@
+//! What the front door answers by itself, over a real connection.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use everstep_server::{Listening, serve};
+use tokio::net::TcpListener;
+
+use crate::house::House;
+
+/// Sends a request to a server that listens so; its answer begins and ends so.
+async fn check(listening: Listening, request: &str, status: &str, end: &str) {
+    let house = House::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let sent = format!("{request}\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let exchange = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(sent.as_bytes()).expect("it hears");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    });
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = serve(listener, house.service.clone(), listening, async {
+        let _ = stopped.await;
+    });
+    let asking = async {
+        let answer = exchange.await.expect("an answer");
+        drop(stop);
+        answer
+    };
+    let (answer, ()) = tokio::join!(asking, serving);
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+    assert!(answer.ends_with(end), "{request}: {answer}");
+}
+
+#[tokio::test]
+async fn health_is_that_of_all_engines() {
+    let request = "GET /health HTTP/1.1";
+    check(Listening::default(), request, "200", "{\"status\":\"ok\"}\n").await;
+    let ailing = |why: Option<&'static str>| Listening {
+        ailing: Some(Arc::new(move || why.map(str::to_owned))),
+        ..Listening::default()
+    };
+    check(ailing(None), request, "200", "{\"status\":\"ok\"}\n").await;
+    check(ailing(Some("the disk is full")), request, "503", "the disk is full\n").await;
+}
+
+#[tokio::test]
+async fn web_pages_are_refused_wherever_they_call() {
+    for line in ["POST / HTTP/1.1", "GET /health HTTP/1.1", "OPTIONS /elsewhere HTTP/1.1"] {
+        let request = format!("{line}\r\nOrigin: http://evil.example");
+        let end = "the header 'Origin' is of another host than 'Host'\"}";
+        check(Listening::default(), &request, "403", end).await;
+    }
+}
