@@ -39,6 +39,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "everstep-drivers",
+        &["everstep-asl", "everstep-history", "everstep-interpreter", "everstep-executions"],
+    ),
+    (
         "everstep-simulation",
         &[
             "everstep-asl",

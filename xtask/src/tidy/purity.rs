@@ -9,6 +9,7 @@ const PURE: &[&str] = &[
     "crates/interpreter/src",
     "crates/retry/src",
     "crates/config/src",
+    "crates/drivers/src",
 ];
 
 /// Words by which a clock, randomness, a thread or the outside would come in.
