@@ -9,7 +9,7 @@ use everstep_executions::{
 };
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
-use everstep_store::{Batch, Done, MemoryStore, Row, Scan, Space, Store};
+use everstep_store::{Behaviour, CrashingStore, Scan, Space, Store};
 use serde_json::{Value, json};
 
 const SECOND: i64 = 1000;
@@ -50,46 +50,12 @@ impl Postbox for Outside {
     }
 }
 
-/// A disk that can be full.
-struct Disk {
-    rows: MemoryStore,
-    full: Mutex<bool>,
-}
-
-impl Store for Disk {
-    fn shards(&self) -> u16 {
-        1
-    }
-
-    fn commit(&self, batch: Batch, done: Done) {
-        if *locked(&self.full) {
-            done(Err(everstep_store::Error::Failed("the disk is full".into())));
-        } else {
-            self.rows.commit(batch, done);
-        }
-    }
-
-    fn get(
-        &self,
-        shard: everstep_store::Shard,
-        space: Space,
-        key: &[u8],
-    ) -> everstep_store::Result<Option<Vec<u8>>> {
-        self.rows.get(shard, space, key)
-    }
-
-    fn scan(
-        &self,
-        shard: everstep_store::Shard,
-        space: Space,
-        scan: Scan<'_>,
-    ) -> everstep_store::Result<Vec<Row>> {
-        self.rows.scan(shard, space, scan)
-    }
-}
+/// What is handed over is durable at once.
+const AT_ONCE: Behaviour =
+    Behaviour { reads_ahead_percent: 0, durable_at_once: true, acknowledges_early: false };
 
 struct Stage {
-    disk: Arc<Disk>,
+    disk: Arc<CrashingStore>,
     outside: Arc<Outside>,
     world: Arc<World>,
     shard: Shard,
@@ -99,11 +65,11 @@ struct Stage {
 
 impl Stage {
     fn new(settings: Settings) -> Self {
-        let disk = Arc::new(Disk { rows: MemoryStore::new(1), full: Mutex::new(false) });
+        let disk = Arc::new(CrashingStore::new(1, 7, AT_ONCE));
         Self::open(disk, settings, 1_700_000_000_000)
     }
 
-    fn open(disk: Arc<Disk>, settings: Settings, now_ms: i64) -> Self {
+    fn open(disk: Arc<CrashingStore>, settings: Settings, now_ms: i64) -> Self {
         let outside = Arc::new(Outside::default());
         let parts = Parts {
             store: disk.clone(),
@@ -465,7 +431,7 @@ fn what_was_not_told_goes_with_its_execution() {
 fn nobody_is_told_what_is_not_durable() {
     let mut stage = Stage::new(Settings::default());
     stage.start_told(&wait(5), "a").expect("starts");
-    *locked(&stage.disk.full) = true;
+    stage.disk.fail();
     let (id, failure) = (ExecutionId::of("a"), Failure::default());
     assert!(stage.ask(|reply| Message::Stop { id, failure, reply }).is_err());
     assert!(stage.failed().is_empty());
@@ -520,14 +486,14 @@ fn nothing_is_acknowledged_once_the_disk_has_failed() {
     let definition = task(json!({}));
     stage.start(&definition, "a").expect("starts");
     let task = stage.task();
-    *locked(&stage.disk.full) = true;
+    stage.disk.fail();
     let output = Payload::new(json!(1));
     let refused = stage.report(&task, Report::Succeeded { output: output.clone() });
     assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
     let refused = stage.start(&definition, "b");
     assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
     assert_eq!(stage.dispatched(), 0);
-    *locked(&stage.disk.full) = false;
+    stage.disk.crash();
     let again = stage.start(&definition, "c");
     assert!(matches!(again, Err(Error::Store(_))), "memory is ahead of the store: {again:?}");
     let mut stage = stage.restart_after(SECOND);

@@ -6,18 +6,23 @@
 //! of [`Store`], [`suite`] holds every implementation to it, and all else is built on those promises.
 
 mod batch;
+mod crashing;
 mod error;
 mod ledger;
 mod memory;
 mod pages;
+mod random;
+mod rows;
 mod space;
 pub mod suite;
 
 pub use batch::{Batch, Expectation, Write};
+pub use crashing::{Behaviour, CrashingStore};
 pub use error::{Error, Result};
 pub use ledger::Ledger;
 pub use memory::MemoryStore;
 pub use pages::each_row;
+pub use rows::Rows;
 pub use space::{Shard, Space};
 
 /// The longest key that every store takes.

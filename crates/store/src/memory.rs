@@ -1,12 +1,9 @@
 //! A store that forgets: for tests, and for runs that need not last.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Batch, Done, Error, Expectation, Result, Row, Scan, Shard, Space, Store, Write};
-
-type Rows = BTreeMap<(Shard, Space, Vec<u8>), Vec<u8>>;
+use crate::rows::{self, Rows};
+use crate::{Batch, Done, Result, Row, Scan, Shard, Space, Store};
 
 /// Rows in memory. A batch is done before `commit` returns.
 #[derive(Debug)]
@@ -32,7 +29,12 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, batch: Batch, done: Done) {
-        let outcome = change(&mut self.rows(), batch);
+        let mut rows = self.rows();
+        let outcome = rows::judge(&rows, &batch);
+        if outcome.is_ok() {
+            rows::change(&mut rows, batch);
+        }
+        drop(rows);
         done(outcome);
     }
 
@@ -41,39 +43,8 @@ impl Store for MemoryStore {
     }
 
     fn scan(&self, shard: Shard, space: Space, scan: Scan<'_>) -> Result<Vec<Row>> {
-        let rows = self.rows();
-        let from = Bound::Included((shard, space, scan.from.to_vec()));
-        let inside = rows
-            .range((from, Bound::Unbounded))
-            .take_while(|((of, within, _), _)| (*of, *within) == (shard, space))
-            .take_while(|((.., key), _)| scan.to.is_empty() || key.as_slice() < scan.to)
-            .map(|((.., key), value)| (key.clone(), value.clone()));
-        Ok(if scan.reverse {
-            let mut all: Vec<Row> = inside.collect();
-            all.reverse();
-            all.truncate(scan.limit);
-            all
-        } else {
-            inside.take(scan.limit).collect()
-        })
+        Ok(rows::scan(&self.rows(), shard, space, scan))
     }
-}
-
-fn change(rows: &mut Rows, batch: Batch) -> Result<()> {
-    batch.check()?;
-    let Batch { shard, expectations, writes } = batch;
-    for Expectation { space, key, value } in expectations {
-        if rows.get(&(shard, space, key)) != value.as_ref() {
-            return Err(Error::Unexpected { space });
-        }
-    }
-    for Write { space, key, value } in writes {
-        match value {
-            Some(value) => rows.insert((shard, space, key), value),
-            None => rows.remove(&(shard, space, key)),
-        };
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use everstep_store::{Space, Store};
+use everstep_store::{Behaviour, CrashingStore, Space, Store};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::disk::Disk;
 use super::house::{House, fails, fixed, locked, settings};
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
@@ -20,7 +19,7 @@ const SHARDS: u16 = 3;
 const STEPS_MAX: usize = 200_000;
 
 struct Storm {
-    disk: Arc<Disk>,
+    disk: Arc<CrashingStore>,
     house: House,
     chance: Pcg64Mcg,
     crashes_left: u64,
@@ -36,7 +35,7 @@ struct Want {
 impl Storm {
     fn new(seed: u64, crashes_max: u64) -> Self {
         let mut chance = Pcg64Mcg::seed_from_u64(seed);
-        let disk = Arc::new(Disk::new(SHARDS, seed));
+        let disk = Arc::new(CrashingStore::new(SHARDS, seed, Behaviour::default()));
         let crashes_left = chance.next_u64() % (crashes_max + 1);
         let house = House::on(disk.clone());
         let storm = Self { disk, house, chance, crashes_left, wanted: Vec::new() };
@@ -115,7 +114,7 @@ impl Storm {
             return true;
         }
         match self.below(6) {
-            0 | 1 if busy[0] > 0 => self.disk.settle(),
+            0 | 1 if busy[0] > 0 => self.disk.settle(1),
             2 if busy[1] > 0 => drop(self.house.handle_one()),
             3 if busy[2] > 0 => {
                 let which = self.below(busy[2]);
@@ -184,9 +183,9 @@ impl Storm {
     }
 }
 
-fn durable(disk: &Disk, id: InvocationId) -> Option<Invocation> {
+fn durable(disk: &CrashingStore, id: InvocationId) -> Option<Invocation> {
     let key = layout::part(id, Part::Record);
-    let row = disk.durable(id.shard(disk.shards()), Space::Invocations, &key)?;
+    let row = disk.durable_row(id.shard(disk.shards()), Space::Invocations, &key)?;
     Some(Invocation::decode(&row).expect("readable"))
 }
 

@@ -3,7 +3,6 @@
 mod chains;
 mod crash;
 mod destinations;
-mod disk;
 mod engine;
 mod house;
 mod keys;

@@ -8,6 +8,7 @@ use everstep_store::Shard as StoreShard;
 use super::{HOUR_MS, MINUTE_MS, Outcome, World, prepare, runtime};
 use crate::Fault;
 use crate::checkers::{self, Violation};
+use crate::disk;
 use crate::evidence::Evidence;
 
 impl World {
@@ -27,7 +28,7 @@ impl World {
         self.tally.crashes += 1;
         checkers::before_crash(&mut self.evidence)?;
         self.evidence.shards.clear();
-        self.evidence.disk.crash();
+        disk::crash(&self.evidence.disk, self.fault);
         let durable_to = self.evidence.durable_to();
         self.log.line(None, || format!("crash: what is left ends with batch {durable_to}"));
         self.lose_requests();

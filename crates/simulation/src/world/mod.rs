@@ -10,10 +10,11 @@ mod workers;
 use std::sync::{Arc, Mutex};
 
 use everstep_executions::{Parts, Revision, Settings, Silent, World as Runtime};
+use everstep_store::Behaviour;
 
 use crate::checkers::{self, Violation};
 use crate::dice::Dice;
-use crate::disk::{Disk, Habits};
+use crate::disk::{Disk, disk};
 use crate::evidence::{Evidence, Machine, Reply, Request};
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -65,8 +66,12 @@ impl World {
     pub(crate) fn new(seed: u64, options: &Options) -> Outcome<Self> {
         let mut dice = Dice::new(seed);
         let shard_count = 1 + u16::try_from(dice.below(4)).unwrap_or(0);
-        let habits = Habits { ahead: dice.pick(&[0, 0, 50, 100]), at_once: dice.percent(10) };
-        let disk = Arc::new(Disk::new(shard_count, dice.draw(), habits, options.fault));
+        let behaviour = Behaviour {
+            reads_ahead_percent: dice.pick(&[0, 0, 50, 100]),
+            durable_at_once: dice.percent(10),
+            ..Behaviour::default()
+        };
+        let disk = Arc::new(disk(shard_count, dice.draw(), behaviour, options.fault));
         let settings = settings(&mut dice);
         let temper = Temper {
             crashes: dice.pick(&[0, 10, 10, 30]),

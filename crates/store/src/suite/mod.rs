@@ -6,7 +6,6 @@
 mod batches;
 mod load;
 mod model;
-mod random;
 mod reads;
 mod retention;
 mod survival;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::{env, mem};
 
-use super::random::Random;
 use super::{Subject, all, get, scan, send};
+use crate::random::Random;
 use crate::{Batch, Expectation, Result, Row, Scan, Shard, Space, Store};
 
 /// Set to repeat a run; a failing run prints its own.
