@@ -16,7 +16,6 @@ pub mod model;
 mod rule;
 mod service;
 mod variables;
-pub mod words;
 
 pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
 pub use dialect::{Dialect, RuntimeError};

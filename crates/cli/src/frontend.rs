@@ -11,8 +11,8 @@ use everstep_server::{Ended, Frontend, Given, Manner, Others, Project, TestCases
 use crate::commands::check;
 use crate::configuration;
 use crate::exit::Exit;
+use crate::mock_file::MockFile;
 use crate::output::Stream;
-use crate::run::mock_file::MockFile;
 
 struct CommandLine;
 

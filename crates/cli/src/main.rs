@@ -6,10 +6,11 @@ mod definition;
 mod exit;
 mod frontend;
 mod input;
+mod mock_file;
 mod output;
 mod remote;
 mod render;
-mod run;
+mod reporter;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write as _};
 
-pub(crate) use everstep_asl::words::{choices, count};
+pub(crate) use everstep_source::words::{choices, count};
 
 /// Lines of files and pipes, which have no width of their own.
 const WIDTH_ELSEWHERE: usize = 100;

@@ -7,6 +7,7 @@ mod nearest;
 mod place;
 mod severity;
 mod text;
+pub mod words;
 
 pub use nearest::nearest;
 pub use place::Place;

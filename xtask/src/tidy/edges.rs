@@ -90,7 +90,30 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["everstep-asl", "everstep-expr", "everstep-history", "everstep-retry", "everstep-shapes"],
     ),
     ("everstep-graph", &["everstep-asl", "everstep-expr"]),
-    ("everstep-analysis", &["everstep-asl", "everstep-config", "everstep-graph", "everstep-retry"]),
+    (
+        "everstep-analysis",
+        &["everstep-asl", "everstep-config", "everstep-graph", "everstep-retry", "everstep-source"],
+    ),
+    (
+        "everstep-story",
+        &[
+            "everstep-asl",
+            "everstep-expr",
+            "everstep-interpreter",
+            "everstep-retry",
+            "everstep-source",
+        ],
+    ),
+    (
+        "everstep-local",
+        &[
+            "everstep-analysis",
+            "everstep-asl",
+            "everstep-interpreter",
+            "everstep-source",
+            "everstep-story",
+        ],
+    ),
     (
         "everstep-cli",
         &[
@@ -101,10 +124,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "everstep-expr",
             "everstep-graph",
             "everstep-interpreter",
+            "everstep-local",
             "everstep-retry",
             "everstep-runners",
             "everstep-executions",
             "everstep-server",
+            "everstep-source",
+            "everstep-story",
         ],
     ),
     (

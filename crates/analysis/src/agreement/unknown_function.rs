@@ -4,7 +4,7 @@ use everstep_config::{Config, Rule};
 
 use super::called::Called;
 use super::{Definition, Disagreement};
-use everstep_asl::nearest;
+use everstep_source::nearest;
 
 pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Disagreement> {
     let mut found = Vec::new();

@@ -4,7 +4,7 @@ use everstep_asl::model::{Jitter, Retrier};
 
 use super::handling::{Caught, Receives, Retried};
 use super::time::Bound;
-use everstep_asl::words::count;
+use everstep_source::words::count;
 
 /// Waits that are written out before the rest is only counted.
 const DELAYS_SHOWN: usize = 6;

@@ -51,7 +51,7 @@ fn list() -> String {
 pub(super) fn rule(name: &str) -> Result<Rule, String> {
     Rule::find(name).ok_or_else(|| {
         let names = Rule::ALL.iter().map(|rule| rule.name());
-        match everstep_asl::nearest(name, names) {
+        match everstep_source::nearest(name, names) {
             Some(near) => format!("there is no such rule; did you mean `{near}`?"),
             None => "there is no such rule; `everstep rules` lists them".to_owned(),
         }

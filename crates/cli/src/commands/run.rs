@@ -11,19 +11,16 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use everstep_asl::{Machine, Source};
 use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, Status};
+use everstep_local::mock::{Choice, Mocks};
+use everstep_local::{Answers, Clock, Driver, Ended, Function, Wake};
+use everstep_story::{Story, text};
 
 use crate::definition;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Stream;
 use crate::render::json::pretty;
-use crate::run::answer::{Answers, Function};
-use crate::run::clock::Clock;
-use crate::run::driver::{Driver, Ended, Wake};
-use crate::run::mock::{Choice, Mocks};
-use crate::run::report;
-use crate::run::story::Story;
-use crate::run::teller::Teller;
+use crate::reporter::Reporter;
 
 /// Run a definition with mocked responses or local commands, and tell what happens
 #[derive(Debug, Args)]
@@ -134,12 +131,12 @@ impl Run {
         });
         let (sender, receiver) = mpsc::channel();
         listen_for_interrupt(sender.clone())?;
-        let story = Story::new(Teller::new(self.quiet));
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
-        let mut driver = Driver::new(answers, self.clock(), story, seed, (sender, receiver));
+        let mut driver =
+            Driver::new(answers, self.clock(), Reporter::new(self.quiet), seed, (sender, receiver));
         let ended = driver.run(program, self.identity(own_name), input);
-        let ended = ended.inspect_err(|_| driver.story.teller().clear())?;
-        report::tell_end(&ended.status, &mut driver.story, timeout_seconds, " by Ctrl-C");
+        let ended = ended.inspect_err(|_| driver.observer.clear())?;
+        driver.observer.end(&ended.status, &driver.story, timeout_seconds, " by Ctrl-C");
         self.write(&ended, &driver.story)?;
         Ok(match ended.status {
             Status::Succeeded { .. } => Exit::Good,
@@ -184,7 +181,7 @@ impl Run {
 
     fn write(&self, ended: &Ended, story: &Story) -> anyhow::Result<()> {
         if self.json {
-            let document = report::document(&self.name, &ended.status, story);
+            let document = text::document(&self.name, &ended.status, story);
             return Stream::Data.write(&pretty(&document));
         }
         if self.history {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::api::{Api, Unanswered};
 use super::{failure, invocation};
 use crate::output::Stream;
-use crate::run::words;
+use everstep_source::words;
 
 /// How often a server is asked for news.
 const PACE: Duration = Duration::from_millis(250);

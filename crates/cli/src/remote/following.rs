@@ -6,17 +6,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use everstep_asl::{Machine, Options, Source};
 use everstep_interpreter::{Failure, Payload, Status};
+use everstep_local::Observer as _;
+use everstep_story::history::{HistoryEvent, HistoryReader};
+use everstep_story::{RunId, Story};
 use serde_json::{Value, json};
 
 use super::api::{Api, Unanswered};
-use super::deduction::Deduction;
-use super::event::HistoryEvent;
 use super::names::ALL;
 use super::shown::{self, now_ms};
 use crate::output::Stream;
-use crate::run::report;
-use crate::run::story::{RunId, Story};
-use crate::run::teller::Teller;
+use crate::reporter::Reporter;
 
 /// How often a server is asked for news.
 const PACE: Duration = Duration::from_millis(250);
@@ -27,8 +26,9 @@ pub(crate) struct Following<'a> {
     api: &'a Api,
     arn: String,
     timeout_seconds: Option<u64>,
-    deduction: Deduction,
+    reader: HistoryReader,
     story: Story,
+    reporter: Reporter,
     /// The last event that was told of.
     last: u64,
 }
@@ -36,14 +36,15 @@ pub(crate) struct Following<'a> {
 impl<'a> Following<'a> {
     pub(crate) fn begin(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
         let machine = Arc::new(machine(api, arn)?);
-        let mut story = Story::deduced(Teller::new(quiet));
+        let mut story = Story::from_history();
         story.begin(RunId(0), machine.clone(), None);
         Ok(Self {
             api,
             arn: arn.to_owned(),
             timeout_seconds: machine.timeout_seconds,
-            deduction: Deduction::new(machine),
+            reader: HistoryReader::new(machine),
             story,
+            reporter: Reporter::new(quiet),
             last: 0,
         })
     }
@@ -58,16 +59,17 @@ impl<'a> Following<'a> {
                 Ok(_) => missed = false,
                 Err(error) if error.is::<Unanswered>() && self.last > 0 => {
                     if !std::mem::replace(&mut missed, true) {
-                        self.story.teller().note("the server does not answer; waiting for it");
+                        self.reporter.note("the server does not answer; waiting for it");
                     }
                 }
                 Err(error) => {
-                    self.story.teller().clear();
+                    self.reporter.clear();
                     return Err(error);
                 }
             }
-            if self.story.is_live() {
-                self.story.show_moment(now_ms());
+            if self.reporter.is_live() {
+                self.story.at(now_ms());
+                self.reporter.active(&self.story.activities());
             }
             std::thread::sleep(PACE);
         }
@@ -80,8 +82,9 @@ impl<'a> Following<'a> {
         if let Some(event) = events.last() {
             self.last = HistoryEvent(event).id();
         }
-        for batch in self.deduction.take(&events) {
-            self.story.observe(RunId(0), &batch);
+        for batch in self.reader.take(&events) {
+            let entries = self.story.observe(RunId(0), &batch);
+            entries.iter().for_each(|entry| self.reporter.happened(entry));
         }
         Ok(described)
     }
@@ -114,8 +117,8 @@ impl<'a> Following<'a> {
     pub(crate) fn tell_where(&mut self) -> Result<()> {
         self.look()?;
         self.story.at(now_ms());
-        for moment in self.story.moments() {
-            Stream::Story.write(&format!("it is at {moment}\n"))?;
+        for activity in self.story.activities() {
+            Stream::Story.write(&format!("it is at {activity}\n"))?;
         }
         Ok(())
     }
@@ -123,10 +126,11 @@ impl<'a> Following<'a> {
     /// How it ended and why, on standard error.
     pub(crate) fn tell_end(&mut self, described: &Value) -> Result<()> {
         let status = status(described)?;
-        self.story.teller().speak();
         let part = |member: &str| described[member].as_str().map(|text| format!(": {text}"));
         let stopped: String = [part("error"), part("cause")].into_iter().flatten().collect();
-        report::tell_end(&status, &mut self.story, self.timeout_seconds, &stopped);
+        // However quiet the way there was, the end is reported in full.
+        self.reporter.speak();
+        self.reporter.end(&status, &self.story, self.timeout_seconds, &stopped);
         Ok(())
     }
 }

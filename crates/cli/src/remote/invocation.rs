@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Api, failure, shown};
 use crate::output::{Stream, count};
-use crate::run::words;
+use everstep_source::words;
 
 /// One invocation with its event and its answer, as the server has it.
 pub(crate) fn fetch(api: &Api, id: &str) -> anyhow::Result<Value> {

@@ -5,8 +5,6 @@
 
 pub(crate) mod api;
 pub(crate) mod awaiting;
-mod deduction;
-pub(crate) mod event;
 pub(crate) mod failure;
 pub(crate) mod following;
 pub(crate) mod invocation;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Api;
 use crate::output::choices;
-use everstep_asl::nearest;
+use everstep_source::nearest;
 
 /// More than anybody has.
 pub(crate) const ALL: usize = 100_000;

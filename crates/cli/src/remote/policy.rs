@@ -2,7 +2,7 @@
 
 use everstep_retry::{Class, Policy, Rule};
 
-use crate::run::words;
+use everstep_source::words;
 
 /// Waits that are written out one by one.
 const SHOWN: u32 = 3;

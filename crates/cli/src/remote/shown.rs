@@ -6,6 +6,7 @@ use anyhow::Result;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table};
 use everstep_expr::timestamp;
+pub(crate) use everstep_story::history::millis;
 use serde_json::Value;
 
 use crate::output::Stream;
@@ -60,15 +61,6 @@ pub(crate) fn json(answer: &Value) -> Result<()> {
 /// A text member of an answer; nothing if it is not there.
 pub(crate) fn text(answer: &Value, member: &str) -> String {
     answer[member].as_str().unwrap_or_default().to_owned()
-}
-
-/// A time of the API in milliseconds: a number of seconds, or a text.
-#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
-pub(crate) fn millis(time: &Value) -> Option<i64> {
-    if let Some(text) = time.as_str() {
-        return Some(timestamp::parse(text).ok()?.to_millis());
-    }
-    Some((time.as_f64()? * 1000.0).round() as i64)
 }
 
 /// By the clock of this machine.

@@ -10,7 +10,7 @@ use super::super::flow;
 use super::super::machine::MachineFacts;
 use super::super::words;
 use super::wrapped;
-use everstep_asl::words::count;
+use everstep_source::words::count;
 
 /// The whole page of a machine.
 pub fn machine(machine: &Machine, facts: &MachineFacts, file: &str, width: usize) -> String {

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::Which;
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::event::HistoryEvent;
 use crate::remote::{Api, names, shown};
-use crate::run::words;
+use everstep_source::words::duration;
+use everstep_story::history::HistoryEvent;
+use everstep_story::words;
 
 /// Show every event of an execution
 #[derive(Debug, Args)]
@@ -62,7 +63,7 @@ fn row(event: &Value, start_ms: i64) -> Vec<String> {
     vec![
         event.id().to_string(),
         event.previous().to_string(),
-        words::duration(event.at_ms() - start_ms),
+        duration(event.at_ms() - start_ms),
         event.kind().to_owned(),
         words::shorten(&event.summary(), SUMMARY_CHARS_MAX),
     ]
@@ -70,7 +71,7 @@ fn row(event: &Value, start_ms: i64) -> Vec<String> {
 
 /// A paragraph for one event.
 fn full(event: &Value, start_ms: i64) -> String {
-    let time = words::duration(HistoryEvent(event).at_ms() - start_ms);
+    let time = duration(HistoryEvent(event).at_ms() - start_ms);
     let moment = shown::moment(&event["timestamp"]);
     let event = HistoryEvent(event);
     let head = format!("{} {}", event.id(), event.kind());

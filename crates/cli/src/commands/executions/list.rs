@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::output::Stream;
 use crate::remote::{Api, names, shown};
-use crate::run::words;
+use everstep_source::words;
 
 /// List executions, the latest first
 #[derive(Debug, Args)]

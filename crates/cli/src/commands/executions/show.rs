@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::output::Stream;
 use crate::remote::following::Following;
 use crate::remote::{Api, names, shown};
-use crate::run::words;
+use everstep_source::words;
 
 /// Show one execution: where it is, or how it ended and why
 #[derive(Debug, Args)]

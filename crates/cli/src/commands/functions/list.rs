@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::remote::{Api, policy, shown};
-use crate::run::words;
+use everstep_source::words;
 
 /// List the functions, with what is tried again when they fail, and how many calls run and wait
 #[derive(Debug, Args)]

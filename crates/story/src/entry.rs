@@ -1,25 +1,25 @@
-//! What is worth telling of a run, as facts: the same for people and programs.
+//! Happened is worth telling of a run, as facts: the same for people and programs.
 
 use serde::Serialize;
 
 /// One thing that happened to one state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Since the start of the execution.
-    pub(crate) at_ms: i64,
+    pub at_ms: i64,
     /// The branches and items it is in, the outermost first: `Ship[2]`.
-    pub(crate) scope: Vec<String>,
-    pub(crate) state: String,
+    pub scope: Vec<String>,
+    pub state: String,
     #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     #[serde(flatten)]
-    pub(crate) what: What,
+    pub happened: Happened,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(crate) enum What {
+pub enum Happened {
     Succeeded {
         duration_ms: i64,
         attempts: u32,
@@ -30,15 +30,15 @@ pub(crate) enum What {
         problem: Problem,
         attempt: u32,
         retrier: Retrier,
-        /// What happens if the last retry fails the same way.
+        /// Happened happens if the last retry fails the same way.
         otherwise: Option<Otherwise>,
     },
     /// The state failed for good; `next` is where a catcher goes on.
     Failed {
         problem: Problem,
         attempts: u32,
-        retriers: Vec<Asked>,
-        catchers: Vec<Asked>,
+        retriers: Vec<Handler>,
+        catchers: Vec<Handler>,
         next: Option<String>,
     },
     Waiting {
@@ -52,41 +52,41 @@ pub(crate) enum What {
         distributed: bool,
     },
     Aborted,
-    /// A line that a command wrote on standard error.
+    /// A command wrote a line on standard error.
     Said {
         line: String,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Problem {
-    pub(crate) error: String,
-    pub(crate) cause: Option<String>,
-    /// What it means where the cause does not say.
+pub struct Problem {
+    pub error: String,
+    pub cause: Option<String>,
+    /// Happened it means where the cause does not say.
     #[serde(skip)]
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
 }
 
 /// The retrier that takes a failure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Retrier {
+pub struct Retrier {
     /// Its place in `Retry`, from 1.
-    pub(crate) number: usize,
-    pub(crate) of: usize,
-    /// What in its `ErrorEquals` matched.
-    pub(crate) matched: String,
-    pub(crate) retry: u32,
-    pub(crate) max_attempts: u64,
-    pub(crate) delay_ms: i64,
-    /// The delay was drawn by lot, and is not known.
+    pub number: usize,
+    pub of: usize,
+    /// Happened in its `ErrorEquals` matched.
+    pub matched: String,
+    pub retry: u32,
+    pub max_attempts: u64,
+    pub delay_ms: i64,
+    /// The delay was drawn at random and is not known: it is at most this long.
     #[serde(skip)]
-    pub(crate) at_most: bool,
+    pub at_most: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-pub(crate) enum Otherwise {
+pub enum Otherwise {
     Caught {
         number: usize,
         of: usize,
@@ -99,17 +99,17 @@ pub(crate) enum Otherwise {
     },
 }
 
-/// A retrier or catcher that a failure came to.
+/// A retrier or catcher of a state that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Asked {
-    pub(crate) error_equals: Vec<String>,
-    pub(crate) verdict: Verdict,
+pub struct Handler {
+    pub error_equals: Vec<String>,
+    pub verdict: Verdict,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     NoMatch,
     /// It matched and has no retry left, of so many.
     UsedUp(u64),

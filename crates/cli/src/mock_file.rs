@@ -13,7 +13,7 @@ use everstep_executions::{Report, Task};
 use everstep_interpreter::{Failure, Payload};
 use everstep_server::TestCases;
 
-use super::mock::{Choice, Mocks, Response};
+use everstep_local::mock::{Choice, Mocks, Response};
 
 /// Executions that are remembered; the oldest is forgotten first.
 const REMEMBERED_MAX: usize = 10_000;

@@ -1,7 +1,7 @@
-//! Reads off the events what a user wants to know.
+//! The fold from events to entries.
 //!
-//! A fold of its own, beside the interpreter's: it knows where each branch and item is, how often
-//! it was tried and what it is doing at the moment.
+//! It is separate from the interpreter's: it knows where each branch and item is, how often it was tried and
+//! what it is doing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,16 +10,15 @@ use everstep_asl::model::{Jitter, Kind};
 use everstep_asl::{Machine, error_name};
 use everstep_interpreter::{Event, Failure, FrameId};
 
-use super::entry::{Asked, Entry, Retrier, Verdict, What};
-use super::frame::{Frame, Moment};
-use super::teller::Teller;
+use crate::entry::{Entry, Handler, Happened, Retrier, Verdict};
+use crate::frame::{Activity, Frame};
 
 /// The execution (0), or a child of a distributed Map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct RunId(pub(crate) usize);
+pub struct RunId(pub usize);
 
-pub(crate) struct Story {
-    teller: Teller,
+#[derive(Default)]
+pub struct Story {
     start_ms: i64,
     now_ms: i64,
     frames: BTreeMap<(RunId, FrameId), Frame>,
@@ -28,80 +27,50 @@ pub(crate) struct Story {
     last_batch: usize,
     states: usize,
     retries: usize,
-    /// It is told by a history, which does not have what was drawn by lot.
-    deduced: bool,
+    /// The events were read back from a history, which does not record what was drawn at random.
+    from_history: bool,
 }
 
 impl Story {
-    pub(crate) fn new(teller: Teller) -> Self {
-        Self {
-            teller,
-            deduced: false,
-            start_ms: 0,
-            now_ms: 0,
-            frames: BTreeMap::new(),
-            entries: Vec::new(),
-            last_batch: 0,
-            states: 0,
-            retries: 0,
-        }
+    /// Of an execution whose history is all that is known.
+    #[must_use]
+    pub fn from_history() -> Self {
+        Self { from_history: true, ..Self::default() }
     }
 
-    pub(crate) fn deduced(teller: Teller) -> Self {
-        Self { deduced: true, ..Self::new(teller) }
-    }
-
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
     /// What happened in the decision that ended the execution.
-    pub(crate) fn last_entries(&self) -> &[Entry] {
+    pub fn last_entries(&self) -> &[Entry] {
         &self.entries[self.last_batch..]
     }
 
-    pub(crate) fn states(&self) -> usize {
+    pub fn states(&self) -> usize {
         self.states
     }
 
-    pub(crate) fn retries(&self) -> usize {
+    pub fn retries(&self) -> usize {
         self.retries
     }
 
-    pub(crate) fn elapsed_ms(&self) -> i64 {
+    pub fn elapsed_ms(&self) -> i64 {
         self.now_ms - self.start_ms
     }
 
-    pub(crate) fn teller(&mut self) -> &mut Teller {
-        &mut self.teller
-    }
-
-    pub(super) fn teller_ref(&self) -> &Teller {
-        &self.teller
-    }
-
     /// What is under way: tasks that run, states that wait, retries to come.
-    pub(crate) fn moments(&self) -> Vec<String> {
-        self.frames.values().filter_map(|frame| frame.moment(self.now_ms)).collect()
-    }
-
-    pub(crate) fn is_live(&self) -> bool {
-        self.teller.is_live()
+    pub fn activities(&self) -> Vec<String> {
+        self.frames.values().filter_map(|frame| frame.activity(self.now_ms)).collect()
     }
 
     /// Lets time pass.
-    pub(crate) fn at(&mut self, now_ms: i64) {
+    pub fn at(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
 
-    pub(crate) fn show_moment(&mut self, now_ms: i64) {
-        self.at(now_ms);
-        let moments = self.moments();
-        self.teller.show(&moments);
-    }
-
     /// An execution begins, or a child for an item of a distributed Map.
-    pub(crate) fn begin(
+    pub fn begin(
         &mut self,
         run: RunId,
         machine: Arc<Machine>,
@@ -115,17 +84,20 @@ impl Story {
     }
 
     /// Which attempt of its state a task is, from 1.
-    pub(super) fn attempt(&self, run: RunId, frame: FrameId) -> u32 {
+    pub fn attempt(&self, run: RunId, frame: FrameId) -> u32 {
         self.frames.get(&(run, frame)).map_or(1, |frame| frame.attempts)
     }
 
     /// A command wrote a line on standard error.
-    pub(super) fn said(&mut self, run: RunId, frame: FrameId, now_ms: i64, line: &str) {
-        self.now_ms = now_ms;
-        self.add(run, frame, now_ms, What::Said { line: line.to_owned() });
+    pub fn said(&mut self, run: RunId, frame: FrameId, now_ms: i64, line: &str) -> &[Entry] {
+        let before = self.entries.len();
+        self.add(run, frame, now_ms, Happened::Said { line: line.to_owned() });
+        &self.entries[before..]
     }
 
-    pub(crate) fn observe(&mut self, run: RunId, events: &[Event]) {
+    /// Takes the events of one decision, and returns the entries they add.
+    pub fn observe(&mut self, run: RunId, events: &[Event]) -> &[Entry] {
+        let before = self.entries.len();
         // An execution that is over decides nothing more.
         if !events.is_empty() {
             self.last_batch = self.entries.len();
@@ -133,9 +105,10 @@ impl Story {
         for event in events {
             self.take(run, event);
         }
+        &self.entries[before..]
     }
 
-    fn add(&mut self, run: RunId, id: FrameId, at_ms: i64, what: What) {
+    fn add(&mut self, run: RunId, id: FrameId, at_ms: i64, happened: Happened) {
         self.now_ms = at_ms;
         let Some(frame) = self.frames.get(&(run, id)) else { return };
         let state = frame.state();
@@ -144,9 +117,8 @@ impl Story {
             scope: frame.scope.clone(),
             state: state.name.to_string(),
             kind: state.kind.name(),
-            what,
+            happened,
         };
-        self.teller.tell(&entry);
         self.entries.push(entry);
     }
 
@@ -176,11 +148,11 @@ impl Story {
                     frame.attempts += 1;
                     frame.note = None;
                     frame.limits_ms = (deadline_ms.map(|due| due - at_ms), heartbeat_ms);
-                    frame.moment = Moment::Running { since_ms: *at_ms };
+                    frame.activity = Activity::Running { since_ms: *at_ms };
                 });
             }
             Event::TaskSucceeded { attempt, .. } | Event::TaskFailed { attempt, .. } => {
-                self.change(run, attempt.frame, |frame| frame.moment = Moment::Passing);
+                self.change(run, attempt.frame, |frame| frame.activity = Activity::Idle);
             }
             Event::TaskTimedOut { attempt, heartbeat, .. } => {
                 self.change(run, attempt.frame, |frame| frame.time_out(*heartbeat));
@@ -194,12 +166,12 @@ impl Story {
             }
             Event::WaitStarted { frame, at_ms, until_ms } => {
                 let until_ms = *until_ms;
-                self.change(run, *frame, |frame| frame.moment = Moment::Waiting { until_ms });
-                self.add(run, *frame, *at_ms, What::Waiting { duration_ms: until_ms - at_ms });
+                self.change(run, *frame, |frame| frame.activity = Activity::Waiting { until_ms });
+                self.add(run, *frame, *at_ms, Happened::Waiting { duration_ms: until_ms - at_ms });
             }
             Event::ParallelStarted { frame, at_ms, first, branches, .. } => {
                 self.change(run, *frame, |frame| frame.attempts += 1);
-                self.add(run, *frame, *at_ms, What::BranchesStarted { branches: *branches });
+                self.add(run, *frame, *at_ms, Happened::BranchesStarted { branches: *branches });
                 self.branch(run, *frame, *first);
             }
             Event::MapStarted { frame, at_ms, items, max_concurrency, distributed } => {
@@ -208,8 +180,8 @@ impl Story {
                     frame.max_concurrency = *max_concurrency;
                 });
                 let items = items.as_array().map_or(0, Vec::len);
-                let what = What::ItemsStarted { items, distributed: *distributed };
-                self.add(run, *frame, *at_ms, what);
+                let happened = Happened::ItemsStarted { items, distributed: *distributed };
+                self.add(run, *frame, *at_ms, happened);
             }
             Event::IterationStarted { frame, index, child, .. } => {
                 self.iterate(run, *frame, *index, *child);
@@ -220,7 +192,7 @@ impl Story {
             | Event::ExecutionTimedOut { at_ms }
             | Event::ExecutionAborted { at_ms, .. } => {
                 self.now_ms = *at_ms;
-                // Where the whole execution was is told at its end.
+                // Where the execution itself was is reported at its end.
                 if run != RunId(0) {
                     self.frames.retain(|(of, _), _| *of != run);
                 }
@@ -231,17 +203,17 @@ impl Story {
 
     fn exited(&mut self, run: RunId, id: FrameId, at_ms: i64, next: Option<u32>) {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        frame.moment = Moment::Passing;
+        frame.activity = Activity::Idle;
         if frame.caught {
             return;
         }
         let next = next.and_then(|next| frame.machine.states.get(next as usize));
-        let what = What::Succeeded {
+        let happened = Happened::Succeeded {
             duration_ms: at_ms - frame.entered_ms,
             attempts: frame.attempts,
             next: next.map(|state| state.name.to_string()),
         };
-        self.add(run, id, at_ms, what);
+        self.add(run, id, at_ms, happened);
     }
 
     fn retried(
@@ -256,10 +228,10 @@ impl Story {
         let retry = frame.retries.entry(index).or_default();
         *retry += 1;
         let retry = *retry;
-        frame.moment = Moment::Retrying { due_ms };
+        frame.activity = Activity::Retrying { due_ms };
         let retriers = frame.state().retry();
         let Some(retrier) = retriers.get(index as usize) else { return };
-        let what = What::Retried {
+        let happened = Happened::Retried {
             problem: frame.problem(failure),
             attempt: frame.attempts,
             retrier: Retrier {
@@ -269,11 +241,11 @@ impl Story {
                 retry,
                 max_attempts: retrier.max_attempts,
                 delay_ms: due_ms - at_ms,
-                at_most: self.deduced && retrier.jitter == Jitter::Full,
+                at_most: self.from_history && retrier.jitter == Jitter::Full,
             },
             otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure)),
         };
-        self.add(run, id, at_ms, what);
+        self.add(run, id, at_ms, happened);
     }
 
     fn failed(
@@ -285,23 +257,25 @@ impl Story {
         (retrier, catcher): (Option<u32>, Option<u32>),
     ) {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        frame.moment = Moment::Passing;
+        frame.activity = Activity::Idle;
         frame.caught = catcher.is_some();
         let state = frame.state();
         let (retriers, catchers) = (state.retry(), state.catch());
         let used_up = |index: usize| Verdict::UsedUp(retriers[index].max_attempts);
         let errors = retriers.iter().map(|retrier| &retrier.error_equals);
-        let what = What::Failed {
+        let happened = Happened::Failed {
             problem: frame.problem(failure),
             attempts: frame.attempts,
-            retriers: asked(errors, retrier, used_up),
-            catchers: asked(catchers.iter().map(|catcher| &catcher.error_equals), catcher, |_| {
-                Verdict::TookOver
-            }),
+            retriers: handlers(errors, retrier, used_up),
+            catchers: handlers(
+                catchers.iter().map(|catcher| &catcher.error_equals),
+                catcher,
+                |_| Verdict::TookOver,
+            ),
             next: catcher
                 .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
         };
-        self.add(run, id, at_ms, what);
+        self.add(run, id, at_ms, happened);
     }
 
     fn branch(&mut self, run: RunId, id: FrameId, first: FrameId) {
@@ -326,11 +300,11 @@ impl Story {
 
     fn aborted(&mut self, run: RunId, id: FrameId, at_ms: i64) {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        if frame.moment == Moment::Passing {
+        if frame.activity == Activity::Idle {
             return;
         }
-        frame.moment = Moment::Passing;
-        self.add(run, id, at_ms, What::Aborted);
+        frame.activity = Activity::Idle;
+        self.add(run, id, at_ms, Happened::Aborted);
     }
 }
 
@@ -341,15 +315,15 @@ fn matched(patterns: &[String], failure: &Failure) -> String {
     found.cloned().unwrap_or_else(|| patterns.join(", "))
 }
 
-fn asked<'e>(
+fn handlers<'e>(
     errors: impl Iterator<Item = &'e Vec<String>>,
     matched: Option<u32>,
     verdict: impl Fn(usize) -> Verdict,
-) -> Vec<Asked> {
+) -> Vec<Handler> {
     let matched = matched.map(|index| index as usize);
     errors
         .enumerate()
-        .map(|(index, errors)| Asked {
+        .map(|(index, errors)| Handler {
             error_equals: errors.clone(),
             verdict: match matched {
                 Some(found) if found == index => verdict(index),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use everstep_asl::error_name;
 use everstep_asl::model::{Kind, Pattern, Resource};
 use everstep_interpreter::map_run::too_many_failures;
@@ -15,13 +14,13 @@ use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, FailureStage, FrameId, Identity, Input, Occasion,
     Payload, Program, Status, Tolerance, effects, task_token,
 };
+use everstep_story::{Entry, RunId, Story};
 use serde_json::{Value, json};
 
-use super::answer::{self, Answer, Answers, Form};
-use super::clock::Clock;
-use super::function::{self, Job, Report, Running};
-use super::mock::Response;
-use super::story::{RunId, Story};
+use crate::answer::{self, Answer, Form};
+use crate::function::{self, Job, Report, Running};
+use crate::mock::Response;
+use crate::{Answers, Clock, Error};
 
 /// Children of a distributed Map that run at a time if the definition sets no limit.
 const CHILDREN_MAX: usize = 40;
@@ -30,25 +29,44 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// What wakes the loop.
 #[derive(Debug)]
-pub(crate) enum Wake {
+pub enum Wake {
     Interrupted,
     Function { task: Task, report: FunctionReport },
 }
 
 #[derive(Debug)]
-pub(crate) struct FunctionReport(Report);
+pub struct FunctionReport(Report);
 
 /// A task of one of the executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Task {
+pub struct Task {
     run: RunId,
     attempt: Attempt,
 }
 
-pub(crate) struct Driver {
-    pub(crate) answers: Answers,
-    pub(crate) clock: Clock,
-    pub(crate) story: Story,
+/// Receives what happens, when it happens.
+pub trait Observer {
+    fn happened(&mut self, entry: &Entry);
+
+    /// Whether [`Self::active`] is to be called while nothing happens.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// What is under way: tasks that run, states that wait, retries to come.
+    fn active(&mut self, _activities: &[String]) {}
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn happened(&mut self, _: &Entry) {}
+}
+
+pub struct Driver<O> {
+    answers: Answers,
+    clock: Clock,
+    pub story: Story,
+    pub observer: O,
     seed: u64,
     runs: Vec<Run>,
     map_runs: HashMap<Task, MapRun>,
@@ -99,23 +117,24 @@ impl MapRun {
 
 /// How it ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) status: Status,
-    pub(crate) history: Vec<Value>,
+pub struct Ended {
+    pub status: Status,
+    pub history: Vec<Value>,
 }
 
-impl Driver {
-    pub(crate) fn new(
+impl<O: Observer> Driver<O> {
+    pub fn new(
         answers: Answers,
         clock: Clock,
-        story: Story,
+        observer: O,
         seed: u64,
         (sender, receiver): (Sender<Wake>, Receiver<Wake>),
     ) -> Self {
         Self {
             answers,
             clock,
-            story,
+            story: Story::default(),
+            observer,
             seed,
             runs: Vec::new(),
             map_runs: HashMap::new(),
@@ -127,12 +146,12 @@ impl Driver {
     }
 
     /// Runs an execution to its end.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         program: Arc<Program>,
         identity: Identity,
         input: Payload,
-    ) -> anyhow::Result<Ended> {
+    ) -> Result<Ended, Error> {
         self.begin(program, identity, input, None);
         loop {
             match self.inputs.pop_front() {
@@ -171,19 +190,19 @@ impl Driver {
         id
     }
 
-    fn decide(&mut self, run: RunId, input: Input) -> anyhow::Result<()> {
+    fn decide(&mut self, run: RunId, input: Input) -> Result<(), Error> {
         // The seeds of an execution must differ; how does not matter.
         self.seed = self.seed.wrapping_add(1);
         let occasion = Occasion::new(self.clock.now_ms(), self.seed);
         let execution = &mut self.runs[run.0].execution;
         let events = execution.decide(input, occasion);
         let effects = effects(execution, &events);
-        self.story.observe(run, &events);
+        self.story.observe(run, &events).iter().for_each(|entry| self.observer.happened(entry));
         self.runs[run.0].events.extend(events);
         effects.into_iter().try_for_each(|effect| self.perform(run, effect))
     }
 
-    fn perform(&mut self, run: RunId, effect: Effect) -> anyhow::Result<()> {
+    fn perform(&mut self, run: RunId, effect: Effect) -> Result<(), Error> {
         match effect {
             Effect::ScheduleTask { attempt, state, resource, parameters, .. } => {
                 self.schedule(Task { run, attempt }, &state, &resource, &parameters)?;
@@ -210,7 +229,7 @@ impl Driver {
         state: &str,
         resource: &str,
         parameters: &Payload,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Error> {
         let Some(answer) = self.answers.find(state, resource, parameters)? else {
             let machine = &self.runs[0].execution.program().machine;
             return Err(self.answers.missing(state, resource, machine));
@@ -266,13 +285,14 @@ impl Driver {
         Job { command, input: input.to_string(), environment }
     }
 
-    fn start(&self, task: Task, job: &Job) -> anyhow::Result<Running> {
+    fn start(&self, task: Task, job: &Job) -> Result<Running, Error> {
         let sender = self.sender.clone();
         let report = move |report| {
             // Nobody is there any more to hear it.
             let _ = sender.send(Wake::Function { task, report: FunctionReport(report) });
         };
-        function::start(job, report).with_context(|| format!("cannot start `{}`", job.command))
+        function::start(job, report)
+            .map_err(|error| Error::new(format!("cannot start `{}`: {error}", job.command)))
     }
 
     fn cancel(&mut self, task: Task) {
@@ -364,7 +384,7 @@ impl Driver {
     }
 
     /// Waits until something is due or somebody reports.
-    fn wait(&mut self) -> anyhow::Result<()> {
+    fn wait(&mut self) -> Result<(), Error> {
         let due = self.next_due();
         let now_ms = self.clock.now_ms();
         if let Some((run, due_ms)) = due
@@ -374,12 +394,13 @@ impl Driver {
             return self.hear_now();
         }
         if due.is_none() && self.tasks.is_empty() {
-            anyhow::bail!("the execution waits for nothing; please report this as a bug");
+            return Err(Error::new("the execution waits for nothing; please report this as a bug"));
         }
         let until_due = due.map(|(_, due_ms)| u64::try_from(due_ms - now_ms).unwrap_or(0));
         let mut patience = until_due.map_or(Duration::MAX, Duration::from_millis);
-        if self.story.is_live() {
-            self.story.show_moment(now_ms);
+        if self.observer.is_live() {
+            self.story.at(now_ms);
+            self.observer.active(&self.story.activities());
             patience = patience.min(TICK);
         }
         let asleep = Instant::now();
@@ -396,7 +417,7 @@ impl Driver {
         self.hear_now()
     }
 
-    fn hear_now(&mut self) -> anyhow::Result<()> {
+    fn hear_now(&mut self) -> Result<(), Error> {
         while let Ok(wake) = self.receiver.try_recv() {
             self.hear(wake);
         }
@@ -423,7 +444,8 @@ impl Driver {
                 if self.tasks.contains_key(&task) {
                     let now_ms = self.clock.now_ms();
                     self.runs[task.run.0].execution.heartbeat(task.attempt, now_ms);
-                    self.story.said(task.run, task.attempt.frame, now_ms, &line);
+                    let said = self.story.said(task.run, task.attempt.frame, now_ms, &line);
+                    said.iter().for_each(|entry| self.observer.happened(entry));
                 }
             }
             Wake::Function { task, report: FunctionReport(Report::Ended(outcome)) } => {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// More than a payload may ever have; what comes after is read and dropped.
-pub(super) const OUTPUT_BYTES_MAX: usize = 8 << 20;
+pub(crate) const OUTPUT_BYTES_MAX: usize = 8 << 20;
 /// A line on standard error is passed on in pieces of this size.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// How long the streams of a command that has ended may stay open, held by what it left behind.
@@ -19,31 +19,31 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// What a command is started with.
 #[derive(Debug)]
-pub(super) struct Job {
-    pub(super) command: String,
-    pub(super) input: String,
-    pub(super) environment: Vec<(&'static str, String)>,
+pub(crate) struct Job {
+    pub(crate) command: String,
+    pub(crate) input: String,
+    pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 /// What a command lets us know.
 #[derive(Debug)]
-pub(super) enum Report {
+pub(crate) enum Report {
     /// A line on standard error.
     Said(String),
     Ended(Outcome),
 }
 
 #[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) status: ExitStatus,
-    pub(super) output: Vec<u8>,
+pub(crate) struct Outcome {
+    pub(crate) status: ExitStatus,
+    pub(crate) output: Vec<u8>,
     /// The last line on standard error that is not blank.
-    pub(super) last_words: Option<String>,
+    pub(crate) last_words: Option<String>,
 }
 
 /// A command that has been started; ended when it is dropped.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(crate) struct Running {
     group: Arc<Mutex<Option<u32>>>,
 }
 
@@ -57,7 +57,7 @@ impl Drop for Running {
 }
 
 /// Starts a command; `report` is called from other threads, `Ended` last.
-pub(super) fn start(
+pub(crate) fn start(
     job: &Job,
     report: impl Fn(Report) + Clone + Send + 'static,
 ) -> io::Result<Running> {

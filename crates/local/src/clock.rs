@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug)]
-pub(crate) enum Clock {
+pub enum Clock {
     Real {
         start_ms: i64,
         started: Instant,
@@ -15,15 +15,15 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    pub(crate) fn real() -> Self {
+    pub fn real() -> Self {
         Self::Real { start_ms: wall_ms(), started: Instant::now() }
     }
 
-    pub(crate) fn skipping(start_ms: Option<i64>) -> Self {
+    pub fn skipping(start_ms: Option<i64>) -> Self {
         Self::Skipping { now_ms: start_ms.unwrap_or_else(wall_ms) }
     }
 
-    pub(crate) fn now_ms(&self) -> i64 {
+    pub fn now_ms(&self) -> i64 {
         match self {
             Self::Real { start_ms, started } => start_ms.saturating_add(ms(started.elapsed())),
             Self::Skipping { now_ms } => *now_ms,
@@ -31,7 +31,7 @@ impl Clock {
     }
 
     /// Goes to a moment that nothing but time stands before. False if it must be waited for.
-    pub(crate) fn skip_to(&mut self, due_ms: i64) -> bool {
+    pub fn skip_to(&mut self, due_ms: i64) -> bool {
         match self {
             Self::Real { .. } => false,
             Self::Skipping { now_ms } => {
@@ -42,7 +42,7 @@ impl Clock {
     }
 
     /// Time has passed while something was waited for.
-    pub(crate) fn passed(&mut self, time: Duration) {
+    pub fn passed(&mut self, time: Duration) {
         if let Self::Skipping { now_ms } = self {
             *now_ms = now_ms.saturating_add(ms(time));
         }

@@ -6,26 +6,26 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{anyhow, bail};
 use everstep_asl::document::{self, Member, Node};
 use everstep_asl::model::Kind;
 use everstep_asl::{Machine, Source, Span};
 use everstep_interpreter::Failure;
+use everstep_source::nearest;
+use everstep_source::words::{choices, count};
 use serde_json::Value;
 
-use crate::output::{choices, count};
+use crate::Error;
 use everstep_analysis::explain::each;
-use everstep_asl::nearest;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Response {
+pub enum Response {
     Return(Value),
     Throw(Failure),
 }
 
 /// The responses of one test case.
 #[derive(Debug)]
-pub(crate) struct Mocks {
+pub struct Mocks {
     file: String,
     case: String,
     states: HashMap<String, Mocked>,
@@ -43,19 +43,15 @@ type Steps = BTreeMap<u64, Response>;
 
 /// Which of the machines and test cases of a file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Choice<'c> {
-    pub(crate) machine: Option<&'c str>,
-    pub(crate) test_case: Option<&'c str>,
+pub struct Choice<'c> {
+    pub machine: Option<&'c str>,
+    pub test_case: Option<&'c str>,
     /// The machine's own name, which counts if the file has several and none is asked for.
-    pub(crate) own_name: &'c str,
+    pub own_name: &'c str,
 }
 
 impl Mocks {
-    pub(crate) fn read(
-        source: &Source,
-        choice: Choice<'_>,
-        definition: &Machine,
-    ) -> anyhow::Result<Self> {
+    pub fn read(source: &Source, choice: Choice<'_>, definition: &Machine) -> Result<Self, Error> {
         let reader = Reader { source };
         let root = document::read(source.text(), source.format()).map_err(|error| {
             reader.error(error.span, &format!("not a mock file: {}", error.message))
@@ -64,7 +60,7 @@ impl Mocks {
     }
 
     /// Whether every test case of a file is right, as far as that can be known without the definitions.
-    pub(crate) fn check(source: &Source) -> anyhow::Result<()> {
+    pub fn check(source: &Source) -> Result<(), Error> {
         let reader = Reader { source };
         let root = document::read(source.text(), source.format()).map_err(|error| {
             reader.error(error.span, &format!("not a mock file: {}", error.message))
@@ -72,20 +68,20 @@ impl Mocks {
         reader.check(&root)
     }
 
-    pub(crate) fn case(&self) -> &str {
+    pub fn case(&self) -> &str {
         &self.case
     }
 
-    pub(crate) fn file(&self) -> &str {
+    pub fn file(&self) -> &str {
         &self.file
     }
 
-    pub(crate) fn has(&self, state: &str) -> bool {
+    pub fn has(&self, state: &str) -> bool {
         self.states.contains_key(state)
     }
 
     /// What the next call of a state gets; none if the test case does not name the state.
-    pub(crate) fn next(&mut self, state: &str) -> anyhow::Result<Option<Response>> {
+    pub fn next(&mut self, state: &str) -> Result<Option<Response>, Error> {
         let Some(mocked) = self.states.get_mut(state) else { return Ok(None) };
         let call = mocked.calls;
         mocked.calls += 1;
@@ -94,7 +90,7 @@ impl Mocks {
         }
         let response = &mocked.response;
         let known = usize::try_from(call).unwrap_or(usize::MAX);
-        bail!(
+        Err(Error::new(format!(
             "state `{state}` is called once more than `{response}` in {} answers ({}, retries and \
              items of a Map included); add \"{call}\" to it, or make the last one a range such as \
              \"{}-{}\"",
@@ -102,7 +98,7 @@ impl Mocks {
             count(known, "call"),
             call - 1,
             call + 8,
-        );
+        )))
     }
 }
 
@@ -111,12 +107,17 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    fn error(&self, span: Span, message: &str) -> anyhow::Error {
+    fn error(&self, span: Span, message: &str) -> Error {
         let position = self.source.position(span.start);
-        anyhow!("{}:{}:{}: {message}", self.source.name(), position.line, position.column)
+        Error::new(format!(
+            "{}:{}:{}: {message}",
+            self.source.name(),
+            position.line,
+            position.column
+        ))
     }
 
-    fn object<'n>(&self, node: &'n Node, what: &str) -> anyhow::Result<&'n [Member]> {
+    fn object<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Member], Error> {
         node.as_object().ok_or_else(|| {
             self.error(node.span, &format!("{what} is {}, not an object", node.type_name()))
         })
@@ -128,7 +129,7 @@ impl Reader<'_> {
         node: &'n Node,
         what: &str,
         known: &[&str],
-    ) -> anyhow::Result<HashMap<&'n str, &'n Member>> {
+    ) -> Result<HashMap<&'n str, &'n Member>, Error> {
         let mut found = HashMap::new();
         for member in self.object(node, what)? {
             if !known.contains(&member.name.as_str()) {
@@ -148,7 +149,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    fn check(&self, root: &Node) -> anyhow::Result<()> {
+    fn check(&self, root: &Node) -> Result<(), Error> {
         let (machines, responses) = self.parts(root)?;
         for machine in self.object(machines, "`StateMachines`")? {
             for case in self.cases(machine)?.1 {
@@ -162,7 +163,7 @@ impl Reader<'_> {
     }
 
     /// The machines, and the responses.
-    fn parts<'n>(&self, root: &'n Node) -> anyhow::Result<(&'n Node, BTreeMap<&'n str, Steps>)> {
+    fn parts<'n>(&self, root: &'n Node) -> Result<(&'n Node, BTreeMap<&'n str, Steps>), Error> {
         let fields = self.fields(root, "a mock file", &["StateMachines", "MockedResponses"])?;
         let required = |name: &str| {
             fields.get(name).map(|member| &member.value).ok_or_else(|| {
@@ -173,12 +174,7 @@ impl Reader<'_> {
         Ok((required("StateMachines")?, responses))
     }
 
-    fn mocks(
-        &self,
-        root: &Node,
-        choice: Choice<'_>,
-        definition: &Machine,
-    ) -> anyhow::Result<Mocks> {
+    fn mocks(&self, root: &Node, choice: Choice<'_>, definition: &Machine) -> Result<Mocks, Error> {
         let (machines, responses) = self.parts(root)?;
         let machine = self.machine(machines, choice)?;
         let case = self.case(machine, choice)?;
@@ -191,7 +187,7 @@ impl Reader<'_> {
         Ok(Mocks { file: self.source.name().to_owned(), case: case.name.clone(), states })
     }
 
-    fn machine<'n>(&self, node: &'n Node, choice: Choice<'_>) -> anyhow::Result<&'n Member> {
+    fn machine<'n>(&self, node: &'n Node, choice: Choice<'_>) -> Result<&'n Member, Error> {
         let machines = self.object(node, "`StateMachines`")?;
         self.pick(node.span, machines, choice.machine, "state machine", "--machine").or_else(
             |error| {
@@ -201,13 +197,13 @@ impl Reader<'_> {
         )
     }
 
-    fn case<'n>(&self, machine: &'n Member, choice: Choice<'_>) -> anyhow::Result<&'n Member> {
+    fn case<'n>(&self, machine: &'n Member, choice: Choice<'_>) -> Result<&'n Member, Error> {
         let (span, cases) = self.cases(machine)?;
         self.pick(span, cases, choice.test_case, "test case", "--test-case")
     }
 
     /// All of a machine, and where they stand.
-    fn cases<'n>(&self, machine: &'n Member) -> anyhow::Result<(Span, &'n [Member])> {
+    fn cases<'n>(&self, machine: &'n Member) -> Result<(Span, &'n [Member]), Error> {
         let what = format!("state machine `{}`", machine.name);
         let fields = self.fields(&machine.value, &what, &["TestCases"])?;
         let cases = fields.get("TestCases").ok_or_else(|| {
@@ -224,7 +220,7 @@ impl Reader<'_> {
         asked: Option<&str>,
         noun: &str,
         option: &str,
-    ) -> anyhow::Result<&'n Member> {
+    ) -> Result<&'n Member, Error> {
         let names = || members.iter().map(|member| member.name.as_str());
         match (asked, members) {
             (_, []) => Err(self.error(span, &format!("there is no {noun} in it"))),
@@ -243,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    fn known_state(&self, member: &Member, definition: &Machine) -> anyhow::Result<()> {
+    fn known_state(&self, member: &Member, definition: &Machine) -> Result<(), Error> {
         let states = each(definition);
         let name = &member.name;
         let message = match states.iter().find(|found| *found.state.name == **name) {
@@ -266,7 +262,7 @@ impl Reader<'_> {
         &self,
         member: &Member,
         responses: &BTreeMap<&str, Steps>,
-    ) -> anyhow::Result<(String, Steps)> {
+    ) -> Result<(String, Steps), Error> {
         let name = member.value.as_str().ok_or_else(|| {
             let found = member.value.type_name();
             let message = format!("`{}` is {found}, not the name of a response", member.name);
@@ -281,12 +277,12 @@ impl Reader<'_> {
         Ok((name.to_owned(), steps.clone()))
     }
 
-    fn responses<'n>(&self, node: &'n Node) -> anyhow::Result<BTreeMap<&'n str, Steps>> {
+    fn responses<'n>(&self, node: &'n Node) -> Result<BTreeMap<&'n str, Steps>, Error> {
         let members = self.object(node, "`MockedResponses`")?;
         members.iter().map(|member| Ok((member.name.as_str(), self.steps(member)?))).collect()
     }
 
-    fn steps(&self, response: &Member) -> anyhow::Result<Steps> {
+    fn steps(&self, response: &Member) -> Result<Steps, Error> {
         let what = format!("response `{}`", response.name);
         let mut steps = Vec::new();
         for member in self.object(&response.value, &what)? {
@@ -311,7 +307,7 @@ impl Reader<'_> {
         &self,
         mut steps: Vec<(u64, u64, Span, Response)>,
         what: &str,
-    ) -> anyhow::Result<Steps> {
+    ) -> Result<Steps, Error> {
         steps.sort_by_key(|(first, ..)| *first);
         let (mut sequence, mut next) = (Steps::new(), 0);
         for (first, last, span, response) in steps {
@@ -330,7 +326,7 @@ impl Reader<'_> {
         Ok(sequence)
     }
 
-    fn response(&self, node: &Node, what: &str) -> anyhow::Result<Response> {
+    fn response(&self, node: &Node, what: &str) -> Result<Response, Error> {
         let fields = self.fields(node, what, &["Return", "Throw"])?;
         match (fields.get("Return"), fields.get("Throw")) {
             (Some(output), None) => Ok(Response::Return(output.value.to_value())),
@@ -345,7 +341,7 @@ impl Reader<'_> {
         }
     }
 
-    fn failure(&self, node: &Node, what: &str) -> anyhow::Result<Failure> {
+    fn failure(&self, node: &Node, what: &str) -> Result<Failure, Error> {
         let fields = self.fields(node, &format!("`Throw` of {what}"), &["Error", "Cause"])?;
         let text = |name: &str| match fields.get(name) {
             None => Ok(None),

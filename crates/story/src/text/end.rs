@@ -1,21 +1,21 @@
-//! How a run ended: in words, and as one JSON document.
+//! How an execution ended: in words, and as one JSON document.
 
 use everstep_interpreter::{Failure, Status};
+use everstep_source::words::{count, duration};
 use serde_json::{Value, json};
 
-use super::entry::{Asked, Entry, Problem, Verdict, What};
-use super::frame::path;
-use super::story::Story;
-use super::teller::{Teller, problem_text};
-use super::words;
-use crate::output::count;
+use super::Style;
+use super::lines::problem_text;
+use crate::Story;
+use crate::entry::{Entry, Handler, Happened, Problem, Verdict};
+use crate::frame::path;
 
-/// Failures on the way that are told again at the end.
+/// Earlier failures that are repeated at the end.
 const EARLIER_MAX: usize = 10;
-/// The cause of a failure, told at the end.
+/// How much of the cause is shown.
 const CAUSE_CHARS_MAX: usize = 2000;
 
-pub(crate) fn status_name(status: &Status) -> &'static str {
+pub fn status_name(status: &Status) -> &'static str {
     match status {
         Status::Running => "RUNNING",
         Status::Succeeded { .. } => "SUCCEEDED",
@@ -26,7 +26,7 @@ pub(crate) fn status_name(status: &Status) -> &'static str {
 }
 
 /// For programs. The form is described in `docs/run.md` and only ever grows.
-pub(crate) fn document(name: &str, status: &Status, story: &Story) -> Value {
+pub fn document(name: &str, status: &Status, story: &Story) -> Value {
     let (output, failure) = match status {
         Status::Succeeded { output } => (Some(output.value().clone()), None),
         Status::Failed { failure } | Status::Aborted { failure } => (None, Some(failure)),
@@ -46,40 +46,24 @@ pub(crate) fn document(name: &str, status: &Status, story: &Story) -> Value {
     })
 }
 
-/// The last words on standard error. `stopped` says what an execution was stopped by.
-pub(crate) fn tell_end(
-    status: &Status,
-    story: &mut Story,
-    timeout_seconds: Option<u64>,
-    stopped: &str,
-) {
-    let end = End { status, story, timeout_seconds, stopped };
-    let lines = if end.story.teller_ref().is_quiet() { end.short() } else { end.full() };
-    let teller = story.teller();
-    teller.clear();
-    for line in lines {
-        teller.line(&line);
-    }
-}
-
-struct End<'s> {
-    status: &'s Status,
-    story: &'s Story,
-    timeout_seconds: Option<u64>,
-    stopped: &'s str,
+/// An execution that has ended.
+pub struct End<'s> {
+    pub status: &'s Status,
+    pub story: &'s Story,
+    pub timeout_seconds: Option<u64>,
+    /// What follows the word `ABORTED`: who stopped it, or why.
+    pub stopped: &'s str,
+    pub style: Style,
 }
 
 impl End<'_> {
-    fn teller(&self) -> &Teller {
-        self.story.teller_ref()
-    }
-
     fn counts(&self) -> String {
         format!("{}, {}", entered(self.story.states()), retries(self.story.retries()))
     }
 
-    /// Only what the exit code does not say.
-    fn short(&self) -> Vec<String> {
+    /// Only what an exit code does not say.
+    #[must_use]
+    pub fn short(&self) -> Vec<String> {
         match self.status {
             Status::Succeeded { .. } | Status::Running => Vec::new(),
             _ => vec![self.headline()],
@@ -87,8 +71,8 @@ impl End<'_> {
     }
 
     fn headline(&self) -> String {
-        let style = self.teller().style;
-        let time = words::duration(self.story.elapsed_ms());
+        let style = self.style;
+        let time = duration(self.story.elapsed_ms());
         match self.status {
             Status::Running => String::new(),
             Status::Succeeded { .. } => {
@@ -114,8 +98,8 @@ impl End<'_> {
 
     /// The failure, with what was noted where it happened.
     fn problem(&self, failure: &Failure) -> Problem {
-        let told = self.story.last_entries().iter().rev().find_map(|entry| match &entry.what {
-            What::Failed { problem, .. } if problem.error == failure.name() => Some(problem),
+        let told = self.story.last_entries().iter().rev().find_map(|entry| match &entry.happened {
+            Happened::Failed { problem, .. } if problem.error == failure.name() => Some(problem),
             _ => None,
         });
         told.cloned().unwrap_or_else(|| Problem {
@@ -125,9 +109,10 @@ impl End<'_> {
         })
     }
 
-    fn full(&self) -> Vec<String> {
-        let gap = self.teller().has_told().then(String::new);
-        let mut lines: Vec<String> = gap.into_iter().chain([self.headline()]).collect();
+    /// The headline, why it failed, what failed before, and how much there was.
+    #[must_use]
+    pub fn full(&self) -> Vec<String> {
+        let mut lines = vec![self.headline()];
         match self.status {
             Status::Running | Status::Succeeded { .. } => {}
             Status::Failed { .. } => {
@@ -145,8 +130,8 @@ impl End<'_> {
     }
 
     fn where_it_was(&self) -> Vec<String> {
-        let moments = self.story.moments();
-        moments.into_iter().map(|moment| format!("  it was at {moment}")).collect()
+        let activities = self.story.activities();
+        activities.into_iter().map(|activity| format!("  it was at {activity}")).collect()
     }
 
     /// Every state that the failure went through, from the inside out.
@@ -156,10 +141,12 @@ impl End<'_> {
     }
 
     fn explain(&self, entry: &Entry) -> Vec<String> {
-        let What::Failed { problem, attempts, retriers, catchers, next: None } = &entry.what else {
+        let Happened::Failed { problem, attempts, retriers, catchers, next: None } =
+            &entry.happened
+        else {
             return Vec::new();
         };
-        let name = self.teller().style.strong(&path(&entry.scope, &entry.state));
+        let name = self.style.strong(&path(&entry.scope, &entry.state));
         if entry.kind == "Fail" {
             return vec![format!("  {name} is a Fail state: it ends the execution by design")];
         }
@@ -168,7 +155,7 @@ impl End<'_> {
             0 => format!("  {name} failed with {error}"),
             attempts => format!("  {name} failed with {error}, {}", tried(*attempts)),
         }];
-        let handlers = asked("retrier", retriers).chain(asked("catcher", catchers));
+        let handlers = handlers("retrier", retriers).chain(handlers("catcher", catchers));
         lines.extend(handlers.map(|line| format!("    {line}")));
         if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
             lines.push("    it has neither Retry nor Catch".to_owned());
@@ -199,13 +186,14 @@ impl End<'_> {
     }
 
     fn handled(&self, entry: &Entry) -> Option<String> {
-        let What::Failed { problem, attempts, catchers, next, retriers } = &entry.what else {
+        let Happened::Failed { problem, attempts, catchers, next, retriers } = &entry.happened
+        else {
             return None;
         };
         let name = path(&entry.scope, &entry.state);
-        let room = self.teller().width.saturating_sub(6 + name.chars().count());
+        let room = self.style.width.saturating_sub(6 + name.chars().count());
         let text = problem_text(problem, room);
-        let mut lines = vec![format!("    {}  {text}", self.teller().style.strong(&name))];
+        let mut lines = vec![format!("    {}  {text}", self.style.strong(&name))];
         lines.push(format!("      {}", tried(*attempts)));
         lines.extend(indented("retrier", retriers));
         lines.extend(indented("catcher", catchers));
@@ -217,13 +205,13 @@ impl End<'_> {
 }
 
 /// Those that were asked.
-fn indented(noun: &str, all: &[Asked]) -> Vec<String> {
+fn indented(noun: &str, all: &[Handler]) -> Vec<String> {
     let number = all.iter().take_while(|one| one.verdict != Verdict::NotAsked).count();
-    asked(noun, all).take(number).map(|line| format!("      {line}")).collect()
+    handlers(noun, all).take(number).map(|line| format!("      {line}")).collect()
 }
 
 fn is_caught(entry: &Entry) -> bool {
-    matches!(entry.what, What::Failed { next: Some(_), .. })
+    matches!(entry.happened, Happened::Failed { next: Some(_), .. })
 }
 
 fn quoted(error: &str) -> &str {
@@ -255,9 +243,9 @@ fn tried(attempts: u32) -> String {
 }
 
 /// `retrier 1 of 2 (States.Timeout) does not match`
-fn asked(noun: &str, asked: &[Asked]) -> impl Iterator<Item = String> {
-    asked.iter().enumerate().map(move |(index, one)| {
-        let (number, of) = (index + 1, asked.len());
+fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = String> {
+    all.iter().enumerate().map(move |(index, one)| {
+        let (number, of) = (index + 1, all.len());
         let errors = one.error_equals.join(", ");
         format!("{noun} {number} of {of} ({errors}) {}", verdict(one.verdict))
     })

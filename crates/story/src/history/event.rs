@@ -1,45 +1,45 @@
-//! An event of a history as the API has it, and a line for it.
+//! An event of a history as the API returns it, and a line for it.
 
+use everstep_expr::timestamp;
+use everstep_source::words::count;
 use serde_json::{Map, Value};
 
-use super::shown;
-
-/// Reads what the API gives.
-pub(crate) struct HistoryEvent<'e>(pub(crate) &'e Value);
+/// Reads the API's JSON.
+pub struct HistoryEvent<'e>(pub &'e Value);
 
 impl<'e> HistoryEvent<'e> {
-    pub(crate) fn id(&self) -> u64 {
+    pub fn id(&self) -> u64 {
         self.0["id"].as_u64().unwrap_or_default()
     }
 
-    pub(crate) fn previous(&self) -> u64 {
+    pub fn previous(&self) -> u64 {
         self.0["previousEventId"].as_u64().unwrap_or_default()
     }
 
-    pub(crate) fn kind(&self) -> &'e str {
+    pub fn kind(&self) -> &'e str {
         self.0["type"].as_str().unwrap_or_default()
     }
 
-    pub(crate) fn at_ms(&self) -> i64 {
-        shown::millis(&self.0["timestamp"]).unwrap_or_default()
+    pub fn at_ms(&self) -> i64 {
+        millis(&self.0["timestamp"]).unwrap_or_default()
     }
 
     /// The one member that is named after the event's type.
-    pub(crate) fn details(&self) -> Option<&'e Map<String, Value>> {
+    pub fn details(&self) -> Option<&'e Map<String, Value>> {
         let members = self.0.as_object()?.iter();
         members.filter(|(name, _)| name.ends_with("EventDetails")).find_map(|(_, v)| v.as_object())
     }
 
-    pub(crate) fn text(&self, member: &str) -> Option<&'e str> {
+    pub fn text(&self, member: &str) -> Option<&'e str> {
         self.details()?.get(member)?.as_str()
     }
 
-    pub(crate) fn number(&self, member: &str) -> Option<u64> {
+    pub fn number(&self, member: &str) -> Option<u64> {
         self.details()?.get(member)?.as_u64()
     }
 
-    /// What tells this event from others of its type.
-    pub(crate) fn summary(&self) -> String {
+    /// What distinguishes this event from others of its type.
+    pub fn summary(&self) -> String {
         let text = |member| self.text(member);
         let mut parts: Vec<String> = Vec::new();
         parts.extend(text("name").map(str::to_owned));
@@ -47,11 +47,12 @@ impl<'e> HistoryEvent<'e> {
             parts.push(format!("item {index}"));
         }
         if let Some(length) = self.number("length") {
-            parts.push(crate::output::count(usize::try_from(length).unwrap_or(usize::MAX), "item"));
+            parts.push(count(usize::try_from(length).unwrap_or(usize::MAX), "item"));
         }
         match (text("resourceType"), text("resource")) {
             (Some(service), Some(action)) => parts.push(format!("{service}:{action}")),
-            (_, resource) => parts.extend(resource.map(|arn| super::names::last(arn).to_owned())),
+            (_, resource) => parts
+                .extend(resource.map(|arn| arn.rsplit(':').next().unwrap_or_default().to_owned())),
         }
         parts.extend(text("workerName").map(|worker| format!("worker {worker}")));
         parts.extend(text("mapRunArn").map(str::to_owned));
@@ -67,10 +68,20 @@ impl<'e> HistoryEvent<'e> {
     }
 
     /// The input, output or parameters it carries, by their names.
-    pub(crate) fn payloads(&self) -> impl Iterator<Item = (&'static str, &'e str)> {
+    pub fn payloads(&self) -> impl Iterator<Item = (&'static str, &'e str)> {
         let texts = ["input", "parameters", "output"].map(|name| (name, self.text(name)));
         texts.into_iter().filter_map(|(name, text)| Some((name, text?)))
     }
+}
+
+/// A time of the API in milliseconds: a number of seconds, or a text.
+#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+#[must_use]
+pub fn millis(time: &Value) -> Option<i64> {
+    if let Some(text) = time.as_str() {
+        return Some(timestamp::parse(text).ok()?.to_millis());
+    }
+    Some((time.as_f64()? * 1000.0).round() as i64)
 }
 
 #[cfg(test)]

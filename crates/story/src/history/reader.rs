@@ -1,8 +1,7 @@
-//! What must have happened, by an execution's history and its definition.
+//! From the API's history and the definition to the journal's events.
 //!
-//! The API's history says neither which retrier or catcher took a failure nor when the next try is: the
-//! definition does, by the rules of the language. The result are the interpreter's own events, as far as they
-//! are told of; payloads are not among that.
+//! The API's history says neither which retrier or catcher matched nor when the next try is; the definition
+//! and the rules of the language determine both. The events have no payloads: stories do not show any.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use everstep_asl::{Machine, error_name};
 use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
 use serde_json::Value;
 
-use super::event::HistoryEvent;
+use super::HistoryEvent;
 
-pub(super) struct Deduction {
+pub struct HistoryReader {
     frames: Vec<Frame>,
     /// In which frame each event happened.
     place_of: HashMap<u64, usize>,
@@ -44,13 +43,13 @@ enum Phase {
     Failed(Failure),
 }
 
-impl Deduction {
-    pub(super) fn new(machine: Arc<Machine>) -> Self {
+impl HistoryReader {
+    pub fn new(machine: Arc<Machine>) -> Self {
         Self { frames: vec![Frame::new(None, 0, machine)], place_of: HashMap::new(), attempts: 0 }
     }
 
-    /// What happened between two waits, told of together. The history goes on from where it was.
-    pub(super) fn take(&mut self, history: &[Value]) -> Vec<Vec<Event>> {
+    /// Reads the events that follow those read before, grouped as the decisions that caused them.
+    pub fn take(&mut self, history: &[Value]) -> Vec<Vec<Event>> {
         let nexts = nexts(history);
         let mut batches: Vec<Vec<Event>> = Vec::new();
         for event in history.iter().map(HistoryEvent) {
@@ -463,126 +462,4 @@ fn id(place: usize) -> FrameId {
 
 fn nothing() -> Payload {
     Payload::new(Value::Null)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use everstep_asl::Source;
-    use everstep_interpreter::{Dialect, Identity, Limits, Program};
-    use serde_json::json;
-
-    use super::*;
-    use crate::run::answer::Answers;
-    use crate::run::clock::Clock;
-    use crate::run::driver::Driver;
-    use crate::run::entry::Entry;
-    use crate::run::mock::{Choice, Mocks};
-    use crate::run::story::{RunId, Story};
-    use crate::run::teller::Teller;
-
-    fn read(file: &str) -> Source {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        Source::new(file, std::fs::read_to_string(root.join(file)).unwrap())
-    }
-
-    fn machine(file: &str) -> Machine {
-        everstep_asl::parse(&read(file), &everstep_asl::Options::default()).into_machine().unwrap()
-    }
-
-    /// Sorted, for a history has what is stopped before what stops it; and without what is drawn by lot.
-    fn told(entries: &[Entry]) -> Vec<String> {
-        let told = entries.iter().map(|entry| {
-            let mut entry = json!(entry);
-            if let Some(retrier) = entry.get_mut("retrier").and_then(Value::as_object_mut) {
-                retrier.remove("delayMs");
-            }
-            entry.to_string()
-        });
-        let mut told: Vec<_> = told.collect();
-        told.sort();
-        told
-    }
-
-    /// What the history tells must be what the run itself told.
-    fn check(definition: &str, mocks: &str, test_case: &str, input: Value) {
-        let model = machine(definition);
-        let choice = Choice { machine: None, test_case: Some(test_case), own_name: "" };
-        let mocks = Mocks::read(&read(mocks), choice, &model).unwrap();
-        let answers = Answers { mocks: Some(mocks), functions: Vec::new() };
-        let machine = Arc::new(model);
-        let (dialect, limits) = (Dialect::Spec, Limits::default());
-        let program = Arc::new(Program { machine: machine.clone(), dialect, limits });
-        let identity = Identity {
-            execution_arn: "arn:aws:states:r:1:execution:m:e".into(),
-            execution_name: "e".into(),
-            role_arn: "role".into(),
-            machine_arn: "arn:aws:states:r:1:stateMachine:m".into(),
-            machine_name: "m".into(),
-        };
-        let clock = Clock::skipping(Some(0));
-        let mut driver =
-            Driver::new(answers, clock, Story::new(Teller::new(true)), 1, mpsc::channel());
-        let ended = driver.run(program, identity, Payload::new(input)).unwrap();
-
-        let mut deduced = Story::deduced(Teller::new(true));
-        deduced.begin(RunId(0), machine.clone(), None);
-        let mut deduction = Deduction::new(machine);
-        // The API has times in seconds.
-        let seconds = |mut event: Value| {
-            event["timestamp"] = json!(event["timestamp"].as_f64().unwrap() / 1000.0);
-            event
-        };
-        let history: Vec<Value> = ended.history.into_iter().map(seconds).collect();
-        for batch in deduction.take(&history) {
-            deduced.observe(RunId(0), &batch);
-        }
-        let (all, last) = (deduced.entries(), deduced.last_entries());
-        assert_eq!(told(all), told(driver.story.entries()), "{definition} {test_case}");
-        assert_eq!(told(last), told(driver.story.last_entries()), "{definition} {test_case}");
-        assert_eq!(deduced.states(), driver.story.states());
-        assert_eq!(deduced.retries(), driver.story.retries());
-    }
-
-    #[test]
-    fn the_order() {
-        let (order, mocks) = ("examples/order/order.asl.json", "examples/order/mocks.json");
-        for case in [
-            "happy",
-            "out-of-stock",
-            "reservation-error",
-            "reservation-recovers",
-            "rate-limit",
-            "rate-limit-lasts",
-            "payment-error",
-            "charge-unexpected",
-            "fulfilment-fails",
-            "release-fails",
-            "refund-fails",
-        ] {
-            check(order, mocks, case, json!({ "orderId": "o-1" }));
-        }
-    }
-
-    /// A crash is `Lambda.Unknown`, and is taken by its own name all the same; around a branch too.
-    #[test]
-    fn the_crash() {
-        let (crash, mocks) =
-            ("testdata/cli/run/crash.asl.yaml", "testdata/cli/run/crash-mocks.json");
-        for case in ["recovers", "lasts"] {
-            check(crash, mocks, case, json!({}));
-        }
-    }
-
-    /// Waits, choices, branches and items.
-    #[test]
-    fn the_shipping() {
-        let (shipping, mocks) =
-            ("testdata/cli/run/shipping.asl.yaml", "testdata/cli/run/shipping-mocks.json");
-        for case in ["packed", "set-aside", "jammed"] {
-            check(shipping, mocks, case, json!({ "parcels": [{ "id": 1 }, { "id": 2 }] }));
-        }
-        check(shipping, mocks, "packed", json!({ "parcels": [] }));
-    }
 }

@@ -1,5 +1,5 @@
 //! A scope of the execution as the story sees it: the state it is in, how often that was tried, and
-//! what it is doing at the moment.
+//! what it is doing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,31 +8,31 @@ use everstep_asl::model::State;
 use everstep_asl::{Machine, error_name};
 use everstep_interpreter::Failure;
 
-use super::entry::{Otherwise, Problem};
-use super::words;
+use crate::entry::{Otherwise, Problem};
+use everstep_source::words::{duration, span};
 
 /// A scope and the state it is in.
-pub(super) struct Frame {
-    pub(super) scope: Vec<String>,
-    pub(super) machine: Arc<Machine>,
-    pub(super) state: usize,
-    pub(super) entered_ms: i64,
-    pub(super) attempts: u32,
+pub(crate) struct Frame {
+    pub(crate) scope: Vec<String>,
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) state: usize,
+    pub(crate) entered_ms: i64,
+    pub(crate) attempts: u32,
     /// Retries so far in this visit, by retrier.
-    pub(super) retries: BTreeMap<u32, u32>,
-    pub(super) max_concurrency: u32,
+    pub(crate) retries: BTreeMap<u32, u32>,
+    pub(crate) max_concurrency: u32,
     /// How long a task may take and be silent.
-    pub(super) limits_ms: (Option<i64>, Option<i64>),
-    pub(super) note: Option<String>,
-    pub(super) caught: bool,
-    pub(super) moment: Moment,
+    pub(crate) limits_ms: (Option<i64>, Option<i64>),
+    pub(crate) note: Option<String>,
+    pub(crate) caught: bool,
+    pub(crate) activity: Activity,
 }
 
 /// What a frame is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Moment {
+pub(crate) enum Activity {
     /// Nothing that takes time, or what its branches and items do.
-    Passing,
+    Idle,
     Running {
         since_ms: i64,
     },
@@ -45,7 +45,7 @@ pub(super) enum Moment {
 }
 
 impl Frame {
-    pub(super) fn new(scope: Vec<String>, machine: Arc<Machine>) -> Self {
+    pub(crate) fn new(scope: Vec<String>, machine: Arc<Machine>) -> Self {
         Self {
             scope,
             machine,
@@ -57,56 +57,56 @@ impl Frame {
             limits_ms: (None, None),
             note: None,
             caught: false,
-            moment: Moment::Passing,
+            activity: Activity::Idle,
         }
     }
 
-    pub(super) fn enter(&mut self, state: u32, at_ms: i64) {
+    pub(crate) fn enter(&mut self, state: u32, at_ms: i64) {
         let fresh = Self::new(std::mem::take(&mut self.scope), self.machine.clone());
         *self = Self { state: state as usize, entered_ms: at_ms, ..fresh };
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         &self.machine.states[self.state]
     }
 
     /// The scope of a branch or item inside.
-    pub(super) fn inside(&self, index: usize) -> Vec<String> {
+    pub(crate) fn inside(&self, index: usize) -> Vec<String> {
         let mut scope = self.scope.clone();
         scope.push(format!("{}[{index}]", self.state().name));
         scope
     }
 
     /// `Ship[2] › Charge: next try in 3.0 s`
-    pub(super) fn moment(&self, now_ms: i64) -> Option<String> {
-        let doing = match self.moment {
-            Moment::Passing => return None,
-            Moment::Running { since_ms } => {
-                format!("running for {}", words::duration(now_ms - since_ms))
+    pub(crate) fn activity(&self, now_ms: i64) -> Option<String> {
+        let doing = match self.activity {
+            Activity::Idle => return None,
+            Activity::Running { since_ms } => {
+                format!("running for {}", duration(now_ms - since_ms))
             }
-            Moment::Waiting { until_ms } => {
-                format!("waiting, {} left", words::duration(until_ms - now_ms))
+            Activity::Waiting { until_ms } => {
+                format!("waiting, {} left", duration(until_ms - now_ms))
             }
-            Moment::Retrying { due_ms } => {
-                format!("next try in {}", words::duration(due_ms - now_ms))
+            Activity::Retrying { due_ms } => {
+                format!("next try in {}", duration(due_ms - now_ms))
             }
         };
         let name = path(&self.scope, &self.state().name);
         Some(format!("{name}: {doing}"))
     }
 
-    pub(super) fn time_out(&mut self, heartbeat: bool) {
-        self.moment = Moment::Passing;
+    pub(crate) fn time_out(&mut self, heartbeat: bool) {
+        self.activity = Activity::Idle;
         let (timeout, silence) = self.limits_ms;
         self.note = if heartbeat {
-            silence.map(|ms| format!("no sign of life for {}", words::span(ms)))
+            silence.map(|ms| format!("no sign of life for {}", span(ms)))
         } else {
-            timeout.map(|ms| format!("no result within {}", words::span(ms)))
+            timeout.map(|ms| format!("no result within {}", span(ms)))
         };
     }
 
     /// What happens if the state fails this way for good.
-    pub(super) fn otherwise(&self, failure: &Failure) -> Otherwise {
+    pub(crate) fn otherwise(&self, failure: &Failure) -> Otherwise {
         let catchers = self.state().catch();
         let (name, cause) = (failure.name(), failure.cause.as_deref());
         let matches = |pattern: &String| error_name::matches_told(pattern, name, cause);
@@ -122,7 +122,7 @@ impl Frame {
         }
     }
 
-    pub(super) fn problem(&self, failure: &Failure) -> Problem {
+    pub(crate) fn problem(&self, failure: &Failure) -> Problem {
         Problem {
             error: failure.name().to_owned(),
             cause: failure.cause.as_deref().map(str::to_owned),
@@ -132,6 +132,6 @@ impl Frame {
 }
 
 /// `Ship[2] › Charge`
-pub(super) fn path(scope: &[String], state: &str) -> String {
+pub(crate) fn path(scope: &[String], state: &str) -> String {
     scope.iter().map(|part| format!("{part} › ")).collect::<String>() + state
 }

@@ -1,30 +1,30 @@
 //! What answers a task: a mocked response, or a command that stands for a function.
 
-use anyhow::bail;
 use everstep_asl::Machine;
 use everstep_asl::error_name;
 use everstep_asl::model::{Kind, Pattern, Resource, function_name};
 use everstep_interpreter::Failure;
+use everstep_source::nearest;
+use everstep_source::words::choices;
 use serde_json::{Value, json};
 
-use super::function::{OUTPUT_BYTES_MAX, Outcome};
-use super::mock::{Mocks, Response};
-use crate::output::choices;
+use crate::Error;
+use crate::function::{OUTPUT_BYTES_MAX, Outcome};
+use crate::mock::{Mocks, Response};
 use everstep_analysis::explain::each;
-use everstep_asl::nearest;
 
 /// The name of a function that answers whatever no other does.
 const ANY: &str = "*";
 
 /// `--function NAME=COMMAND`
 #[derive(Debug, Clone)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) command: String,
+pub struct Function {
+    pub name: String,
+    pub command: String,
 }
 
 impl Function {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some((name, command)) if !name.trim().is_empty() && !command.trim().is_empty() => {
                 Ok(Self { name: name.trim().to_owned(), command: command.trim().to_owned() })
@@ -35,21 +35,21 @@ impl Function {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answers {
-    pub(crate) mocks: Option<Mocks>,
-    pub(crate) functions: Vec<Function>,
+pub struct Answers {
+    pub mocks: Option<Mocks>,
+    pub functions: Vec<Function>,
 }
 
 /// What a task is answered by.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Mocked(Response),
     Command { name: String, command: String, input: Value, form: Form },
 }
 
 /// What a command's output is to the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// The result itself.
     Result,
     /// The result of a Lambda function that was named by its ARN.
@@ -60,7 +60,7 @@ pub(super) enum Form {
 
 impl Answers {
     /// Refuses functions that nothing in the definition can call.
-    pub(crate) fn check(&self, machine: &Machine) -> anyhow::Result<()> {
+    pub fn check(&self, machine: &Machine) -> Result<(), Error> {
         let states = each(machine);
         let tasks = states.iter().filter_map(|found| match &found.state.kind {
             Kind::Task(task) => Some((&*found.state.name, &task.resource)),
@@ -79,22 +79,23 @@ impl Answers {
                 continue;
             }
             let known = || names.iter().map(String::as_str);
-            match nearest(&function.name, known()) {
-                Some(near) => {
-                    bail!("no state calls the function `{}`; did you mean `{near}`?", function.name)
-                }
-                None => bail!("no state calls the function `{}`", function.name),
-            }
+            return match nearest(&function.name, known()) {
+                Some(near) => Err(Error::new(format!(
+                    "no state calls the function `{}`; did you mean `{near}`?",
+                    function.name
+                ))),
+                None => Err(Error::new(format!("no state calls the function `{}`", function.name))),
+            };
         }
         Ok(())
     }
 
-    pub(super) fn find(
+    pub(crate) fn find(
         &mut self,
         state: &str,
         resource: &str,
         parameters: &Value,
-    ) -> anyhow::Result<Option<Answer>> {
+    ) -> Result<Option<Answer>, Error> {
         if let Some(mocks) = &mut self.mocks
             && let Some(response) = mocks.next(state)?
         {
@@ -118,7 +119,7 @@ impl Answers {
     }
 
     /// Why a state cannot go on, and what to do about it.
-    pub(super) fn missing(&self, state: &str, resource: &str, machine: &Machine) -> anyhow::Error {
+    pub(crate) fn missing(&self, state: &str, resource: &str, machine: &Machine) -> Error {
         let states = each(machine);
         let without: Vec<&str> = states
             .iter()
@@ -145,10 +146,10 @@ impl Answers {
             0 | 1 => String::new(),
             _ => format!("\nhint: states without an answer: {}", choices(without.into_iter())),
         };
-        anyhow::anyhow!(
+        Error::new(format!(
             "nothing answers the task of state `{state}`: {advice}, or a command with \
              `--function '{name}=COMMAND'`{others}"
-        )
+        ))
     }
 
     fn covers(&self, state: &str, resource: &Resource) -> bool {
@@ -192,7 +193,7 @@ fn form(resource: &Resource) -> Form {
 }
 
 /// What a command that has ended means to its task.
-pub(super) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
+pub(crate) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
     if outcome.output.len() >= OUTPUT_BYTES_MAX {
         let cause = "the command wrote 8 MiB or more; a result has at most 256 KiB";
         return Err(Failure::new(error_name::DATA_LIMIT_EXCEEDED, cause));

@@ -1,0 +1,103 @@
+//! Writes a story on standard error while it happens: a line for each entry and, on a terminal, one line that
+//! shows what is under way.
+
+use everstep_interpreter::Status;
+use everstep_local::Observer;
+use everstep_story::text::{End, MARGIN, Style, lines};
+use everstep_story::{Entry, Happened, Story, words};
+
+use crate::output::Stream;
+
+const CLEAR_LINE: &str = "\r\x1b[2K";
+
+pub(crate) struct Reporter {
+    quiet: bool,
+    live: bool,
+    style: Style,
+    /// The line that shows what is under way is on the screen.
+    shown: bool,
+    /// Whether anything was written.
+    written: bool,
+}
+
+impl Reporter {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let style = Style { coloured: Stream::Story.has_colour(), width: Stream::Story.width() };
+        let live = !quiet && Stream::Story.is_live();
+        Self { quiet, live, style, shown: false, written: false }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.written = true;
+        let clear = if std::mem::take(&mut self.shown) { CLEAR_LINE } else { "" };
+        write(&format!("{clear}{text}\n"));
+    }
+
+    /// Is no longer quiet.
+    pub(crate) fn speak(&mut self) {
+        self.quiet = false;
+    }
+
+    /// A remark that is not about the execution itself.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            let text = format!("{:MARGIN$}· {text}", "");
+            self.line(&self.style.faint(&text));
+        }
+    }
+
+    /// Takes the line that shows what is under way off the screen.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            write(CLEAR_LINE);
+        }
+    }
+
+    /// How an execution ended. `stopped` says what it was stopped by. A quiet reporter writes only how it failed.
+    pub(crate) fn end(
+        &mut self,
+        status: &Status,
+        story: &Story,
+        timeout_seconds: Option<u64>,
+        stopped: &str,
+    ) {
+        let end = End { status, story, timeout_seconds, stopped, style: self.style };
+        let lines = if self.quiet { end.short() } else { end.full() };
+        self.clear();
+        if self.written && !self.quiet {
+            self.line("");
+        }
+        for line in lines {
+            self.line(&line);
+        }
+    }
+}
+
+impl Observer for Reporter {
+    fn happened(&mut self, entry: &Entry) {
+        match &entry.happened {
+            Happened::Said { line } if self.quiet => write(&format!("{line}\n")),
+            _ if self.quiet => {}
+            _ => lines(entry, self.style).iter().for_each(|line| self.line(line)),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.live
+    }
+
+    fn active(&mut self, activities: &[String]) {
+        let [first, others @ ..] = activities else { return };
+        let more =
+            if others.is_empty() { String::new() } else { format!(", {} more", others.len()) };
+        let room = self.style.width.saturating_sub(MARGIN + 2 + more.chars().count() + 1);
+        let text = format!("{:MARGIN$}· {}{more}", "", words::shorten(first, room));
+        write(&format!("{CLEAR_LINE}{}", self.style.faint(&text)));
+        self.shown = true;
+    }
+}
+
+/// A terminal that has gone away does not stop the run.
+fn write(text: &str) {
+    let _ = Stream::Story.write(text);
+}

@@ -1,0 +1,9 @@
+//! Stories in words: lines for a terminal, with or without colours.
+
+mod end;
+mod lines;
+mod style;
+
+pub use end::{End, document, status_name};
+pub use lines::{MARGIN, lines};
+pub use style::Style;
