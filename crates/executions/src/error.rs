@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use everstep_interpreter::Refusal;
+
 use crate::summary::Summary;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -34,6 +36,22 @@ pub enum Error {
 impl Error {
     pub(crate) fn damaged(what: &str) -> Self {
         Self::Damaged(what.into())
+    }
+}
+
+impl From<Refusal> for Error {
+    /// For a report or heartbeat of an attempt.
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::StaleAttempt | Refusal::Ended => Self::Settled,
+            Refusal::UnknownAttempt
+            | Refusal::WrongAttempt
+            | Refusal::NotStarted
+            | Refusal::AlreadyStarted
+            | Refusal::NotRedrivable
+            | Refusal::Repeated
+            | Refusal::NotDue => Self::NoSuchTask,
+        }
     }
 }
 

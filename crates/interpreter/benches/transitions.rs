@@ -33,6 +33,7 @@ fn identity() -> Identity {
 fn run(program: &Arc<Program>, identity: &Identity, input: Payload) -> Vec<Event> {
     let mut execution = Execution::new(program.clone(), identity.clone());
     let events = execution.decide(Input::Start { input }, Occasion::new(1_700_000_000_000, 1));
+    let events = events.expect("it starts");
     assert!(matches!(execution.status(), Status::Succeeded { .. }));
     events
 }

@@ -51,7 +51,7 @@ fn map_of(count: usize) {
     let mut inputs = vec![Input::Start { input }];
     let (mut events, mut most) = (0, 0);
     while let Some(input) = inputs.pop() {
-        let decided = execution.decide(input, occasion);
+        let decided = execution.decide(input, occasion).expect("what is awaited");
         events += decided.len();
         for effect in effects(&execution, &decided) {
             if let Effect::ScheduleTask { attempt, parameters, .. } = effect {
@@ -90,6 +90,7 @@ fn chain(times: usize) {
         let input = Input::Start { input: input.clone() };
         let mut execution = execution(&program);
         let events = execution.decide(input, Occasion::new(1_700_000_000_000, 1));
+        let events = events.expect("it starts");
         assert_eq!(events.len(), 24);
     }
 }

@@ -9,7 +9,7 @@ use everstep_history::{Attempt, Event, Failure, FrameId, Payload, Position};
 use serde_json::Value;
 
 use crate::map_run::MapRun;
-use crate::{Dialect, Identity, Limits};
+use crate::{Dialect, Identity, Limits, Refusal};
 
 /// A definition and the rules it runs by, shared by all its executions.
 #[derive(Debug)]
@@ -226,11 +226,7 @@ impl Execution {
     /// Whether the result of a task or of a distributed Map's children would still be taken.
     #[must_use]
     pub fn awaits(&self, attempt: Attempt) -> bool {
-        self.awaits_task(attempt) || self.awaits_run(attempt)
-    }
-
-    pub(crate) fn awaits_task(&self, attempt: Attempt) -> bool {
-        self.task(attempt).is_some()
+        self.task(attempt).is_some() || self.awaits_run(attempt)
     }
 
     pub(crate) fn awaits_run(&self, attempt: Attempt) -> bool {
@@ -265,19 +261,14 @@ impl Execution {
         })
     }
 
-    /// A sign of life of a task: moves its heartbeat on. Not an event: after a crash every task
-    /// has its whole interval again.
-    pub fn heartbeat(&mut self, attempt: Attempt, now_ms: i64) -> bool {
-        if !self.awaits(attempt) {
-            return false;
+    /// A heartbeat of a task: the next one is due an interval from now. Not an event: after a crash
+    /// every task has its whole interval again.
+    pub fn heartbeat(&mut self, attempt: Attempt, now_ms: i64) -> Result<(), Refusal> {
+        self.awaited(attempt)?;
+        if let Some(TaskPhase { heartbeat_seconds: Some(seconds), .. }) = self.task(attempt) {
+            self.expect_heartbeat(attempt, later(now_ms, *seconds));
         }
-        let Some(Frame { phase: Phase::Task(task), .. }) = self.frame_mut(attempt.frame) else {
-            return true;
-        };
-        if let Some(seconds) = task.heartbeat_seconds {
-            self.expect_heartbeat(attempt, later(now_ms, seconds));
-        }
-        true
+        Ok(())
     }
 
     /// When each task that sends signs of life must send its next one.
@@ -343,8 +334,7 @@ impl Execution {
     }
 
     /// Whether this attempt has been scheduled, be it over or not.
-    #[must_use]
-    pub fn knows(&self, attempt: Attempt) -> bool {
+    pub(crate) fn knows(&self, attempt: Attempt) -> bool {
         attempt.number < self.attempts
     }
 

@@ -195,7 +195,8 @@ impl<O: Observer> Driver<O> {
         self.seed = self.seed.wrapping_add(1);
         let occasion = Occasion::new(self.clock.now_ms(), self.seed);
         let execution = &mut self.runs[run.0].execution;
-        let events = execution.decide(input, occasion);
+        // What comes too late changes nothing.
+        let Ok(events) = execution.decide(input, occasion) else { return Ok(()) };
         let effects = effects(execution, &events);
         self.story.observe(run, &events).iter().for_each(|entry| self.observer.happened(entry));
         self.runs[run.0].events.extend(events);
@@ -309,7 +310,7 @@ impl<O: Observer> Driver<O> {
         let failure = Failure::default();
         let occasion = Occasion::new(self.clock.now_ms(), self.seed);
         let Run { execution, events, .. } = &mut self.runs[run.0];
-        events.extend(execution.decide(Input::Stop { failure }, occasion));
+        events.extend(execution.decide(Input::Stop { failure }, occasion).unwrap_or_default());
         let mut over: Vec<Task> = self.tasks.keys().chain(self.map_runs.keys()).copied().collect();
         over.retain(|task| task.run == run);
         over.into_iter().for_each(|task| self.cancel(task));
@@ -443,7 +444,8 @@ impl<O: Observer> Driver<O> {
             Wake::Function { task, report: FunctionReport(Report::Said(line)) } => {
                 if self.tasks.contains_key(&task) {
                     let now_ms = self.clock.now_ms();
-                    self.runs[task.run.0].execution.heartbeat(task.attempt, now_ms);
+                    // That of a task that is over changes nothing.
+                    let _ = self.runs[task.run.0].execution.heartbeat(task.attempt, now_ms);
                     let said = self.story.said(task.run, task.attempt.frame, now_ms, &line);
                     said.iter().for_each(|entry| self.observer.happened(entry));
                 }

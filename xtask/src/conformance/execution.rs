@@ -122,7 +122,8 @@ impl<'c> World<'c> {
                 seed: self.seed,
                 missing_activities: &self.missing_activities,
             };
-            let decided = execution.decide(input, occasion);
+            // What is refused changes nothing.
+            let decided = execution.decide(input, occasion).unwrap_or_default();
             for effect in effects(&execution, &decided).into_iter().rev() {
                 self.perform(&execution, effect, &mut inputs)?;
             }

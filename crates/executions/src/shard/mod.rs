@@ -186,7 +186,8 @@ impl Shard {
             }
             None => {
                 for (attempt, _) in slot.execution.heartbeats() {
-                    slot.execution.heartbeat(attempt, now_ms);
+                    // Only attempts that are awaited have heartbeats.
+                    let _ = slot.execution.heartbeat(attempt, now_ms);
                 }
             }
         }

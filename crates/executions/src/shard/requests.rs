@@ -1,7 +1,7 @@
 //! What each message does.
 
 use everstep_history::{Attempt, Failure, FailureStage};
-use everstep_interpreter::{Input, Status};
+use everstep_interpreter::{Input, Refusal};
 use everstep_store::{Batch, Space};
 
 use super::Shard;
@@ -65,13 +65,15 @@ impl Shard {
     ) {
         let reply = reply.unwrap_or_else(|| Box::new(|_| {}));
         let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
-        if !slot.execution.awaits(attempt) {
-            let error =
-                if slot.execution.knows(attempt) { Error::Settled } else { Error::NoSuchTask };
-            return self.answer(slot, reply, Err(error), now_ms);
+        let (started, input) = report.into_inputs(attempt);
+        match slot.execution.accepts(&input, now_ms) {
+            Ok(()) => {
+                let after = vec![After::reply(reply, Ok(()))];
+                self.step(slot, started.into_iter().chain([input]), now_ms, after);
+            }
+            Err(Refusal::Repeated) => self.answer(slot, reply, Ok(()), now_ms),
+            Err(refusal) => self.answer(slot, reply, Err(refusal.into()), now_ms),
         }
-        let after = vec![After::reply(reply, Ok(()))];
-        self.step(slot, report.into_inputs(attempt), now_ms, after);
     }
 
     /// Not written down: after a crash every task has its whole interval again.
@@ -83,13 +85,7 @@ impl Shard {
         now_ms: i64,
     ) {
         let Some((mut slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
-        let answer = if slot.execution.heartbeat(attempt, now_ms) {
-            Ok(())
-        } else if slot.execution.knows(attempt) {
-            Err(Error::Settled)
-        } else {
-            Err(Error::NoSuchTask)
-        };
+        let answer = slot.execution.heartbeat(attempt, now_ms).map_err(Error::from);
         self.answer(slot, reply, answer, now_ms);
     }
 
@@ -113,11 +109,8 @@ impl Shard {
 
     pub(super) fn redrive(&mut self, id: ExecutionId, reply: Reply<i64>, now_ms: i64) {
         let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
-        let over = matches!(
-            slot.execution.status(),
-            Status::Failed { .. } | Status::Aborted { .. } | Status::TimedOut
-        );
-        if !over || !slot.is_durable() || self.is_expired(&slot, now_ms) {
+        let accepted = slot.execution.accepts(&Input::Redrive, now_ms).is_ok();
+        if !accepted || !slot.is_durable() || self.is_expired(&slot, now_ms) {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
             return self.answer(slot, reply, Err(error), now_ms);
         }
@@ -183,22 +176,25 @@ impl Shard {
 }
 
 impl Report {
-    /// What is said of an attempt implies that it has started, unless it says that it could not.
-    fn into_inputs(self, attempt: Attempt) -> Vec<Input> {
-        let started = Input::TaskStarted { attempt, worker: None };
+    /// The input that a report is. It implies, unless it says otherwise, that the task has started:
+    /// that comes first.
+    fn into_inputs(self, attempt: Attempt) -> (Option<Input>, Input) {
+        let started = Some(Input::TaskStarted { attempt, worker: None });
         match self {
-            Self::Started { worker } => vec![Input::TaskStarted { attempt, worker }],
-            Self::Submitted { output } => vec![started, Input::TaskSubmitted { attempt, output }],
-            Self::Succeeded { output } => vec![started, Input::TaskSucceeded { attempt, output }],
+            Self::Started { worker } => (None, Input::TaskStarted { attempt, worker }),
+            Self::Submitted { output } => (started, Input::TaskSubmitted { attempt, output }),
+            Self::Succeeded { output } => (started, Input::TaskSucceeded { attempt, output }),
             Self::Failed { failure, stage } => {
-                let failed = Input::TaskFailed { attempt, failure, stage };
-                match stage {
-                    FailureStage::Schedule | FailureStage::Start => vec![failed],
-                    FailureStage::Run | FailureStage::Submit => vec![started, failed],
-                }
+                let started = match stage {
+                    FailureStage::Schedule | FailureStage::Start => None,
+                    FailureStage::Run | FailureStage::Submit => started,
+                };
+                (started, Input::TaskFailed { attempt, failure, stage })
             }
-            Self::MapRunFinished { children } => vec![Input::MapRunFinished { attempt, children }],
-            Self::MapRunFailed { failure } => vec![Input::MapRunFailed { attempt, failure }],
+            Self::MapRunFinished { children } => {
+                (None, Input::MapRunFinished { attempt, children })
+            }
+            Self::MapRunFailed { failure } => (None, Input::MapRunFailed { attempt, failure }),
         }
     }
 }

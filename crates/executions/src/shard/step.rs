@@ -41,7 +41,8 @@ impl Shard {
         for input in inputs {
             let seed = self.draw();
             let occasion = Occasion { now_ms, seed, missing_activities: &missing };
-            events.append(&mut slot.execution.decide(input, occasion));
+            // What is refused changes nothing; whoever must be answered has asked before.
+            events.extend(slot.execution.decide(input, occasion).unwrap_or_default());
         }
         if events.is_empty() {
             self.follow(slot.ticket, after);

@@ -166,7 +166,7 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
             if !has_room {
                 return Ok(());
             }
-            take_up_iteration(decider, id, child);
+            continue_iteration(decider, id, child);
             continue;
         }
         if index >= progress.results.len() {
@@ -193,14 +193,14 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     }
 }
 
-/// After a redrive: goes on with the iterations that had not succeeded and those not yet started.
-pub(crate) fn take_up(decider: &mut Decider<'_>, id: FrameId) {
+/// After a redrive: continues the iterations that had not succeeded and those not yet started.
+pub(crate) fn continue_iterations(decider: &mut Decider<'_>, id: FrameId) {
     if let Err(fault) = fill(decider, id, None) {
         decider.fault(id, fault);
     }
 }
 
-fn take_up_iteration(decider: &mut Decider<'_>, id: FrameId, child: FrameId) {
+fn continue_iteration(decider: &mut Decider<'_>, id: FrameId, child: FrameId) {
     let Some(frame) = decider.execution.frame(child) else { return };
     let Some(parent) = frame.parent else { return };
     decider.emit(Event::IterationStarted {
@@ -367,7 +367,7 @@ pub(crate) fn batched(
     Ok(batches.into_iter().map(wrap).collect())
 }
 
-/// After a redrive: goes on with the Map Run that had been stopped or had failed.
+/// After a redrive: continues the Map Run that had been stopped or had failed.
 pub(crate) fn redrive_run(decider: &mut Decider<'_>, id: FrameId) {
     let Some(stopped) = decider.execution.map_run(id) else { return };
     let (run, count) = (stopped.plan.run, stopped.plan.redrives + 1);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use everstep_interpreter::{
     Attempt, Dialect, Event, Execution, Failure, FailureStage, FrameId, Input, Limits, Occasion,
-    Payload, Program, Status,
+    Payload, Program, Refusal, Status,
 };
 use serde_json::{Value, json};
 
@@ -19,8 +19,8 @@ fn failed(attempt: Attempt) -> Input {
     Input::TaskFailed { attempt, failure, stage: FailureStage::Run }
 }
 
-/// All that could be said of an attempt.
-fn said_of(attempt: Attempt) -> Vec<Input> {
+/// All that could be reported of an attempt.
+fn reports_of(attempt: Attempt) -> Vec<Input> {
     vec![
         succeeded(attempt),
         failed(attempt),
@@ -32,13 +32,13 @@ fn said_of(attempt: Attempt) -> Vec<Input> {
 }
 
 #[track_caller]
-fn check_ignored(run: &mut Run, attempt: Attempt) {
+fn check_refused(run: &mut Run, attempt: Attempt, refusal: Refusal) {
     let before = run.execution.clone();
     assert!(!run.execution.awaits(attempt));
-    for input in said_of(attempt) {
-        assert_eq!(run.give(input), [], "{attempt:?}");
+    for input in reports_of(attempt) {
+        assert_eq!(run.give(input), Err(refusal), "{attempt:?}");
     }
-    assert!(!run.execution.heartbeat(attempt, run.now_ms));
+    assert_eq!(run.execution.heartbeat(attempt, run.now_ms), Err(refusal));
     assert!(run.execution == before);
 }
 
@@ -52,9 +52,11 @@ fn a_result_for_an_attempt_that_is_over_changes_nothing() {
     let mut run =
         world(definition).task("X", [error("A"), ok(json!(1))]).task("Y", [ok(json!(2))]).run();
     for call in run.calls.clone() {
-        check_ignored(&mut run, call.attempt);
+        check_refused(&mut run, call.attempt, Refusal::Ended);
     }
-    check_ignored(&mut run, Attempt { frame: FrameId(77), number: 0 });
+    check_refused(&mut run, Attempt { frame: FrameId(77), number: 0 }, Refusal::Ended);
+    let unknown = Attempt { frame: FrameId::ROOT, number: 3 };
+    check_refused(&mut run, unknown, Refusal::UnknownAttempt);
     assert_eq!(run.output(), json!(2));
 }
 
@@ -63,19 +65,46 @@ fn a_result_for_an_earlier_attempt_is_not_that_of_the_current_one() {
     let definition = machine(
         json!({ "X": task(json!({ "Retry": [{ "ErrorEquals": ["A"] }], "TimeoutSeconds": 50 })) }),
     );
-    let mut run = world(definition).task("X", [error("A"), after(20.0, ok(json!("second")))]).run();
-    assert_eq!(run.output(), json!("second"));
-    let first = run.calls[0].attempt;
-    check_ignored(&mut run, first);
+    let mut execution = started(definition, json!({}));
+    let [first, second] = [0, 1].map(|number| Attempt { frame: FrameId::ROOT, number });
+    let fails = Input::TaskFailed {
+        attempt: first,
+        failure: Failure::new("A", ""),
+        stage: FailureStage::Run,
+    };
+    execution.decide(fails, Occasion::new(START_MS, 2)).expect("it is awaited");
+    execution.decide(Input::TimePassed, Occasion::new(START_MS + 1000, 3)).expect("a retry is due");
+    let occasion = Occasion::new(START_MS + 2000, 4);
+    for input in reports_of(first) {
+        assert_eq!(execution.decide(input, occasion), Err(Refusal::StaleAttempt));
+    }
+    execution.decide(succeeded(second), occasion).expect("it is awaited");
+    let output = Payload::new(json!("again"));
+    assert_eq!(*execution.status(), Status::Succeeded { output });
 }
 
 #[test]
-fn what_is_said_of_a_map_run_is_not_taken_for_a_task() {
+fn a_report_of_a_map_run_is_not_taken_for_one_of_a_task() {
     let execution = started(machine(json!({ "X": task(json!({})) })), json!({}));
     let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
-    for input in said_of(attempt).split_off(4) {
+    for input in reports_of(attempt).split_off(4) {
         let mut copy = execution.clone();
-        assert_eq!(copy.decide(input, Occasion::new(START_MS, 1)), []);
+        let decided = copy.decide(input, Occasion::new(START_MS, 1));
+        assert_eq!(decided, Err(Refusal::WrongAttempt));
+    }
+}
+
+#[test]
+fn what_was_reported_before_changes_nothing() {
+    let mut execution = started(machine(json!({ "X": task(json!({})) })), json!({}));
+    let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
+    for input in [
+        Input::TaskStarted { attempt, worker: None },
+        Input::TaskSubmitted { attempt, output: Payload::new(json!(1)) },
+    ] {
+        let occasion = Occasion::new(START_MS, 1);
+        assert_eq!(execution.decide(input.clone(), occasion).expect("the first").len(), 1);
+        assert_eq!(execution.decide(input, occasion), Err(Refusal::Repeated));
     }
 }
 
@@ -83,7 +112,8 @@ fn started(definition: Value, input: Value) -> Execution {
     let machine = compile(&definition);
     let program = Program { machine, dialect: Dialect::Spec, limits: Limits::default() };
     let mut execution = Execution::new(Arc::new(program), identity());
-    execution.decide(Input::Start { input: Payload::new(input) }, Occasion::new(START_MS, 1));
+    let start = Input::Start { input: Payload::new(input) };
+    execution.decide(start, Occasion::new(START_MS, 1)).expect("it starts");
     execution
 }
 
@@ -91,7 +121,8 @@ fn started(definition: Value, input: Value) -> Execution {
 fn a_second_start_changes_nothing() {
     let mut execution = started(machine(json!({ "X": task(json!({})) })), json!({}));
     let again = Input::Start { input: Payload::new(json!({})) };
-    assert_eq!(execution.decide(again, Occasion::new(START_MS, 1)), []);
+    let decided = execution.decide(again, Occasion::new(START_MS, 1));
+    assert_eq!(decided, Err(Refusal::AlreadyStarted));
 }
 
 #[test]
@@ -100,11 +131,15 @@ fn nothing_happens_to_an_execution_that_has_not_started() {
     let program = Program { machine, dialect: Dialect::Spec, limits: Limits::default() };
     let mut execution = Execution::new(Arc::new(program), identity());
     let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
-    let mut inputs = said_of(attempt);
-    inputs.extend([Input::TimePassed, Input::Redrive, Input::Stop { failure: Failure::default() }]);
-    for input in inputs {
-        assert_eq!(execution.decide(input, Occasion::new(START_MS, 1)), []);
+    let mut check = |input, refusal| {
+        assert_eq!(execution.decide(input, Occasion::new(START_MS, 1)), Err(refusal));
+    };
+    for input in reports_of(attempt) {
+        check(input, Refusal::UnknownAttempt);
     }
+    check(Input::TimePassed, Refusal::NotStarted);
+    check(Input::Stop { failure: Failure::default() }, Refusal::NotStarted);
+    check(Input::Redrive, Refusal::NotRedrivable);
 }
 
 #[test]
@@ -118,15 +153,13 @@ fn nothing_but_a_redrive_happens_to_an_execution_that_has_ended() {
         let mut run = if stop { world.stop_after(5) } else { world }.run();
         assert!(!matches!(run.execution.status(), Status::Running));
         for call in run.calls.clone() {
-            check_ignored(&mut run, call.attempt);
+            check_refused(&mut run, call.attempt, Refusal::Ended);
         }
-        for input in [
-            Input::TimePassed,
-            Input::Stop { failure: Failure::default() },
-            Input::Start { input: Payload::new(json!(1)) },
-        ] {
-            assert_eq!(run.give(input), []);
-        }
+        let stop = Input::Stop { failure: Failure::default() };
+        let start = Input::Start { input: Payload::new(json!(1)) };
+        assert_eq!(run.give(Input::TimePassed), Err(Refusal::Ended));
+        assert_eq!(run.give(stop), Err(Refusal::Ended));
+        assert_eq!(run.give(start), Err(Refusal::AlreadyStarted));
     }
 }
 
@@ -172,6 +205,7 @@ fn all_that_is_due_happens_in_the_order_it_was_due() {
     let mut execution = started(definition, json!({}));
     // The engine was away for an hour.
     let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 3_600_000, 2));
+    let events = events.expect("three waits are over");
     let left = |event: &Event| match event {
         Event::StateExited { frame, next: Some(_), .. } => Some(frame.0),
         _ => None,
@@ -185,8 +219,9 @@ fn timers_do_not_fire_early() {
     let definition = machine(json!({ "W": { "Type": "Wait", "Seconds": 10, "End": true } }));
     let mut execution = started(definition, json!({}));
     assert_eq!(execution.next_due_ms(), Some(START_MS + 10_000));
-    assert_eq!(execution.decide(Input::TimePassed, Occasion::new(START_MS + 9_999, 2)), []);
-    assert!(!execution.decide(Input::TimePassed, Occasion::new(START_MS + 10_000, 2)).is_empty());
+    let mut at = |ms| execution.decide(Input::TimePassed, Occasion::new(START_MS + ms, 2));
+    assert_eq!(at(9_999), Err(Refusal::NotDue));
+    assert!(at(10_000).is_ok());
 }
 
 #[test]
@@ -196,6 +231,7 @@ fn a_timeout_and_a_heartbeat_due_together_are_one_failure() {
     );
     let mut execution = started(definition, json!({ "t": 5 }));
     let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 5_000, 2));
+    let events = events.expect("both are due");
     let timeouts = events.iter().filter(|event| matches!(event, Event::TaskTimedOut { .. }));
     assert_eq!(timeouts.count(), 1);
 }
@@ -229,8 +265,8 @@ fn an_execution_that_succeeded_holds_nothing_but_its_result() {
         limits: Limits::default(),
     };
     let mut execution = Execution::new(Arc::new(program), identity());
-    let events = execution.decide(Input::Start { input: big }, Occasion::new(START_MS, 1));
-    drop(events);
+    let start = Input::Start { input: big };
+    execution.decide(start, Occasion::new(START_MS, 1)).expect("it starts");
     assert!(matches!(execution.status(), Status::Succeeded { .. }));
     assert!(
         format!("{execution:?}").matches("xxxxx").count() <= 2000,

@@ -97,7 +97,7 @@ fn a_loop_that_never_waits_ends_even_without_a_history_limit() {
     let program = Program { machine: compile(&endless()), dialect: Dialect::Spec, limits };
     let mut execution = Execution::new(Arc::new(program), identity());
     let start = Input::Start { input: Payload::new(json!({})) };
-    let events = execution.decide(start, Occasion::new(START_MS, 1));
+    let events = execution.decide(start, Occasion::new(START_MS, 1)).expect("it starts");
     assert_eq!(events.len(), 1_000_001);
     let Status::Failed { failure } = execution.status() else { panic!("it failed") };
     assert_eq!(failure.name(), "States.Runtime");

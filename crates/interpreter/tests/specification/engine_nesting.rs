@@ -113,9 +113,9 @@ fn texts_that_a_loop_nests_deeper_and_deeper_end_it_too() {
     };
     let mut execution = Execution::new(Arc::new(program), identity());
     let input = Payload::from_text("{ }").unwrap();
-    execution.decide(Input::Start { input }, Occasion::new(START_MS, 1));
+    execution.decide(Input::Start { input }, Occasion::new(START_MS, 1)).expect("it starts");
     while let Some(due_ms) = execution.next_due_ms() {
-        execution.decide(Input::TimePassed, Occasion::new(due_ms, 1));
+        execution.decide(Input::TimePassed, Occasion::new(due_ms, 1)).expect("it is due");
     }
     let Status::Failed { failure } = execution.status() else { panic!("{:?}", execution.status()) };
     assert_eq!(failure.name(), "States.DataLimitExceeded");

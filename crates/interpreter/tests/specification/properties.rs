@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use everstep_interpreter::{
     Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Input, Limits, Occasion,
-    Payload, Program, Status, aws_history, effects,
+    Payload, Program, Refusal, Status, aws_history, effects,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -33,18 +33,21 @@ impl Life {
             now_ms: START_MS,
             seed: 7,
         };
-        life.give(Input::Start { input: Payload::new(json!({ "n": 1, "list": [1, 2, 3] })) });
+        let input = Payload::new(json!({ "n": 1, "list": [1, 2, 3] }));
+        life.give(Input::Start { input }).expect("it starts");
         life
     }
 
     /// Decides twice, which must come to the same, and folds, which must too.
-    fn give(&mut self, input: Input) -> Vec<Event> {
+    fn give(&mut self, input: Input) -> Result<Vec<Event>, Refusal> {
         self.seed += 1;
         let occasion = Occasion::new(self.now_ms, self.seed);
         let mut again = self.execution.clone();
         let events = self.execution.decide(input.clone(), occasion);
         assert_eq!(again.decide(input, occasion), events, "decide is not deterministic");
         assert!(again == self.execution);
+        let events = events?;
+        assert!(!events.is_empty(), "what is accepted changes something");
         self.journal.extend(events.iter().cloned());
         for effect in effects(&self.execution, &events) {
             if let Effect::ScheduleTask { attempt, .. } = effect {
@@ -53,7 +56,7 @@ impl Life {
             }
         }
         assert!(self.fold() == self.execution, "a fold of the journal is not the live execution");
-        events
+        Ok(events)
     }
 
     fn fold(&self) -> Execution {
@@ -79,7 +82,7 @@ impl Life {
             Step::Succeed(which) => {
                 if let Some(attempt) = self.awaited(*which) {
                     let output = Payload::new(json!({ "n": which }));
-                    assert!(!self.give(Input::TaskSucceeded { attempt, output }).is_empty());
+                    self.give(Input::TaskSucceeded { attempt, output }).expect("it is awaited");
                     assert!(!self.execution.awaits(attempt));
                 }
             }
@@ -87,25 +90,29 @@ impl Life {
                 if let Some(attempt) = self.awaited(*which) {
                     let error = ERRORS[usize::from(*error) % ERRORS.len()];
                     let (failure, stage) = (Failure::new(error, ""), FailureStage::Run);
-                    assert!(!self.give(Input::TaskFailed { attempt, failure, stage }).is_empty());
+                    self.give(Input::TaskFailed { attempt, failure, stage })
+                        .expect("it is awaited");
                     assert!(!self.execution.awaits(attempt));
                 }
             }
             Step::Start(which) => {
                 if let Some(attempt) = self.awaited(*which) {
-                    self.give(Input::TaskStarted { attempt, worker: None });
+                    let said = self.give(Input::TaskStarted { attempt, worker: None });
+                    assert!(matches!(said, Ok(_) | Err(Refusal::Repeated)));
                 }
             }
             Step::Beat(which) => {
                 if let Some(attempt) = self.awaited(*which) {
-                    assert!(self.execution.heartbeat(attempt, self.now_ms));
+                    assert_eq!(self.execution.heartbeat(attempt, self.now_ms), Ok(()));
                 }
             }
             Step::Stale(which) => {
                 if let Some(attempt) = self.over(*which) {
                     let output = Payload::new(json!(1));
-                    assert_eq!(self.give(Input::TaskSucceeded { attempt, output }), []);
-                    assert!(!self.execution.heartbeat(attempt, self.now_ms));
+                    let refused = self.execution.heartbeat(attempt, self.now_ms);
+                    assert!(matches!(refused, Err(Refusal::StaleAttempt | Refusal::Ended)));
+                    let said = self.give(Input::TaskSucceeded { attempt, output });
+                    assert_eq!(said.map(drop), refused);
                 }
             }
             Step::Time(seconds) => self.pass_time(self.now_ms + i64::from(*seconds) * 1000),
@@ -113,7 +120,8 @@ impl Life {
                 if let Some(due) = self.execution.next_due_ms() {
                     self.now_ms = self.now_ms.max(due - 1);
                     if self.now_ms < due {
-                        assert_eq!(self.give(Input::TimePassed), [], "a timer fired early");
+                        let early = self.give(Input::TimePassed);
+                        assert!(early.is_err(), "a timer fired early");
                     }
                     self.pass_time(due.max(self.now_ms));
                 }
@@ -121,18 +129,21 @@ impl Life {
             // Heartbeats are forgotten: every task has its whole interval again from its start.
             Step::Crash => self.execution = self.fold(),
             Step::Stop => {
-                self.give(Input::Stop { failure: Failure::default() });
+                let stopped = self.give(Input::Stop { failure: Failure::default() });
+                assert!(matches!(stopped, Ok(_) | Err(Refusal::Ended)));
                 assert_ne!(*self.execution.status(), Status::Running);
             }
             Step::Redrive => {
-                self.give(Input::Redrive);
+                let redriven = self.give(Input::Redrive);
+                assert!(matches!(redriven, Ok(_) | Err(Refusal::NotRedrivable)));
             }
         }
     }
 
     fn pass_time(&mut self, to_ms: i64) {
         self.now_ms = to_ms;
-        self.give(Input::TimePassed);
+        // Nothing may be due, or the execution be over.
+        drop(self.give(Input::TimePassed));
         let due = self.execution.next_due_ms();
         assert!(due.is_none_or(|due| due > to_ms), "something is overdue");
     }

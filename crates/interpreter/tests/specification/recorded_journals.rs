@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use everstep_history::journal;
-use everstep_interpreter::{Attempt, Event, Failure, FailureStage, Input, Payload};
+use everstep_interpreter::{Attempt, Event, Failure, FailureStage, Input, Payload, Refusal};
 use serde_json::{Value, json};
 
 use crate::world::*;
@@ -118,14 +118,17 @@ fn worker() -> Run {
     for stage in [FailureStage::Schedule, FailureStage::Start, FailureStage::Submit] {
         let attempt = attempts(&run).last().expect("a task");
         let failure = Failure { error: None, cause: Some(Arc::from("not ready")) };
-        run.give(Input::TaskFailed { attempt, failure, stage });
+        run.give(Input::TaskFailed { attempt, failure, stage }).expect("it is awaited");
         run.go_on();
     }
     let attempt = attempts(&run).last().expect("a task");
     let text = |text| Payload::from_text(text).expect("valid JSON");
-    run.give(Input::TaskStarted { attempt, worker: Some(Arc::from("worker-1")) });
-    run.give(Input::TaskSubmitted { attempt, output: text("{ \"id\": 1e3 }") });
-    run.give(Input::TaskSucceeded { attempt, output: text("{\"a\": 1,\n \"a\": \"\\u00e9\"}") });
+    run.give(Input::TaskStarted { attempt, worker: Some(Arc::from("worker-1")) })
+        .expect("it is awaited");
+    run.give(Input::TaskSubmitted { attempt, output: text("{ \"id\": 1e3 }") })
+        .expect("it is awaited");
+    run.give(Input::TaskSucceeded { attempt, output: text("{\"a\": 1,\n \"a\": \"\\u00e9\"}") })
+        .expect("it is awaited");
     run.output();
     run
 }
@@ -178,11 +181,11 @@ fn map_run() -> Run {
     let attempt = |run: &Run| run.events.iter().rev().find_map(map_run_of).expect("a Map run");
     let failure = Failure::new("States.ItemReaderFailed", "no such object");
     let first = attempt(&run);
-    run.give(Input::MapRunFailed { attempt: first, failure });
+    run.give(Input::MapRunFailed { attempt: first, failure }).expect("it is awaited");
     run.go_on();
     let children = vec![Ok(Payload::new(json!("ten"))), Ok(Payload::new(json!("twenty")))];
     let second = attempt(&run);
-    run.give(Input::MapRunFinished { attempt: second, children });
+    run.give(Input::MapRunFinished { attempt: second, children }).expect("it is awaited");
     run.output();
     run
 }
@@ -202,12 +205,15 @@ fn map_run_redriven() -> Run {
     let mut run = world(machine(json!({ "Map": map }))).input(json!([10, 20])).run();
     let attempt = |run: &Run| run.events.iter().rev().find_map(map_run_of).expect("a Map run");
     let (first, failure) = (attempt(&run), everstep_interpreter::map_run::too_many_failures());
-    run.give(Input::MapRunFailed { attempt: first, failure });
-    run.give(Input::Redrive);
+    run.give(Input::MapRunFailed { attempt: first, failure }).expect("it is awaited");
+    run.give(Input::Redrive).expect("it failed");
     let second = attempt(&run);
     let children = vec![Ok(Payload::new(json!("ten"))), Ok(Payload::new(json!("twenty")))];
-    run.give(Input::MapRunFinished { attempt: first, children: Vec::new() });
-    run.give(Input::MapRunFinished { attempt: second, children });
+    assert_eq!(
+        run.give(Input::MapRunFinished { attempt: first, children: Vec::new() }),
+        Err(Refusal::StaleAttempt)
+    );
+    run.give(Input::MapRunFinished { attempt: second, children }).expect("it is awaited");
     assert_eq!(run.output(), json!(["ten", "twenty"]), "what the first one says counts no more");
     run
 }

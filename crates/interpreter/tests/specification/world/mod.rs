@@ -13,7 +13,7 @@ use everstep_asl::{Machine, Options, Source, parse};
 use everstep_history::journal;
 use everstep_interpreter::{
     Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits,
-    Occasion, Payload, Program, Status, aws_history, effects,
+    Occasion, Payload, Program, Refusal, Status, aws_history, effects,
 };
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ impl World {
             let failure = Failure::new("Stopped", "by hand");
             run.answer(START_MS + after_ms, Input::Stop { failure });
         }
-        run.give(Input::Start { input: Payload::new(self.input) });
+        run.give(Input::Start { input: Payload::new(self.input) }).expect("it starts");
         run.go_on();
         run
     }
@@ -248,15 +248,14 @@ impl Run {
                     self.answers.pop();
                     self.now_ms = self.now_ms.max(at);
                     match self.inputs[index].clone() {
+                        // What comes too late is refused.
                         (_, Some(input)) => drop(self.give(input)),
-                        (attempt, None) => {
-                            self.execution.heartbeat(attempt, self.now_ms);
-                        }
+                        (attempt, None) => drop(self.execution.heartbeat(attempt, self.now_ms)),
                     }
                 }
                 (_, Some(due)) => {
                     self.now_ms = self.now_ms.max(due);
-                    self.give(Input::TimePassed);
+                    self.give(Input::TimePassed).expect("something is due");
                 }
                 _ => return,
             }
@@ -264,11 +263,11 @@ impl Run {
         panic!("the execution does not come to rest");
     }
 
-    /// One input, now.
-    pub(crate) fn give(&mut self, input: Input) -> Vec<Event> {
+    /// One input, now. What is refused changes nothing.
+    pub(crate) fn give(&mut self, input: Input) -> Result<Vec<Event>, Refusal> {
         self.seed += 1;
         let occasion = Occasion::new(self.now_ms, self.seed);
-        let decided = self.execution.decide(input, occasion);
+        let decided = self.execution.decide(input, occasion)?;
         let record = journal::encode(&decided);
         let recorded = journal::decode(&record).expect("what was recorded can be read");
         assert_eq!(recorded, decided, "what was recorded is not what was decided");
@@ -283,7 +282,7 @@ impl Run {
         }
         let awaited = self.calls.iter().filter(|call| self.execution.awaits(call.attempt)).count();
         self.running_max = self.running_max.max(awaited);
-        decided
+        Ok(decided)
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -339,7 +338,7 @@ impl Run {
     }
 
     pub(crate) fn redrive(&mut self) -> &mut Self {
-        self.give(Input::Redrive);
+        self.give(Input::Redrive).expect("it can be redriven");
         self.go_on();
         self
     }

@@ -1,0 +1,56 @@
+//! What happens when its time has come.
+
+use std::sync::Arc;
+
+use everstep_asl::error_name;
+use everstep_asl::handling::Origin;
+use everstep_history::{Event, Failure, FrameId};
+
+use super::Decider;
+use crate::execution::{Phase, Timer};
+use crate::raised::RaisedFailure;
+use crate::states;
+
+impl Decider<'_> {
+    pub(super) fn time_passed(&mut self) {
+        while self.is_running()
+            && !self.full
+            && let Some((due, timer)) = self.execution.timers.first().copied()
+            && due <= self.now_ms
+        {
+            match timer {
+                Timer::ExecutionDeadline => {
+                    self.emit(Event::ExecutionTimedOut { at_ms: self.now_ms });
+                }
+                Timer::TaskDeadline(frame) => self.task_timed_out(frame, false),
+                Timer::Heartbeat(frame) => self.task_timed_out(frame, true),
+                Timer::Resume(frame) => self.resume(frame),
+            }
+            self.run();
+        }
+    }
+
+    /// The time that a Wait state or a retry waited for has come.
+    fn resume(&mut self, id: FrameId) {
+        match self.execution.frame(id).map(|frame| &frame.phase) {
+            Some(Phase::Retrying { .. }) => self.work(id),
+            Some(Phase::Waiting { .. }) => states::wait::over(self, id),
+            _ => {}
+        }
+        self.wake(id);
+    }
+
+    fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) {
+        let Some(Phase::Task(task)) = self.execution.frame(frame).map(|frame| &frame.phase) else {
+            return;
+        };
+        let attempt = task.attempt;
+        // "The interpreter fails the state with a States.Timeout Error Name", whichever of the two
+        // it was; "States.HeartbeatTimeout is only available inside the Catch and Retry fields".
+        let failure = Failure { error: Some(Arc::from(error_name::TIMEOUT)), cause: None };
+        let at_ms = self.now_ms;
+        self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
+        let origin = if heartbeat { Origin::MissedHeartbeat } else { Origin::Named };
+        self.fail(frame, RaisedFailure::new(failure, origin));
+    }
+}
