@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use everstep_api::protocol::{Answer, Operation, check, conforms, read};
-use everstep_server::{Building, Place, Service, Unsupported};
+use everstep_server::{Parts, Service, Unsupported};
 use everstep_executions::{Settings, Silent, SystemClock};
 use everstep_store::MemoryStore;
 use libfuzzer_sys::fuzz_target;
@@ -23,20 +23,23 @@ struct House {
     requests: usize,
 }
 
+impl Drop for House {
+    fn drop(&mut self) {
+        self.service.shut_down();
+    }
+}
+
 impl House {
     /// A service that has a machine and an activity, so that requests find something.
     fn new() -> Self {
         let runtime = Runtime::new().expect("threads can be had");
-        let building = Building {
-            store: Arc::new(MemoryStore::new(1)),
-            functions: Arc::new(Unsupported),
-            observer: Arc::new(Silent),
-            clock: Arc::new(SystemClock),
-            settings: Settings { workers: 1, ..Settings::default() },
-            place: Place::default(),
-        };
+        let store = Arc::new(MemoryStore::new(1));
         let entered = runtime.enter();
-        let service = Service::open(building).expect("an empty store opens");
+        let service = Service::new(Parts {
+            settings: Settings { workers: 1, ..Settings::default() },
+            ..Parts::new(store, Arc::new(SystemClock), Arc::new(Unsupported))
+        });
+        service.start(None, Arc::new(Silent)).expect("an empty store opens");
         drop(entered);
         let house = Self { runtime, service, requests: 0 };
         let definition = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}"#;

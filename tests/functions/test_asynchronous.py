@@ -115,7 +115,7 @@ def test_a_destination_may_be_down(build):
     house = build({"f": {"onSuccess": f"http://127.0.0.1:{port}/"}})
     id = house.accept("f")
     house.ended(id)
-    told = f"the record of invocation {id} does not reach"
+    told = f"the record of invocation {id} could not be delivered to"
     until(lambda: any(told in line for line in house.server.said), "the warning")
     house.restart()
     assert not house.show(id)["routed"]

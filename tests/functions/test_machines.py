@@ -182,7 +182,7 @@ def test_a_destination_that_cannot_be_reached_is_told_after_a_crash(open_shop, d
     if state == "slow":
         until(lambda: destination.heard, "the first try")
     else:
-        warning = f"the failure of {execution} does not reach {destination.url}: it cannot be reached"
+        warning = f"the failure of {execution} could not be reported to {destination.url}: it cannot be reached"
         until(lambda: any(warning in line for line in shop.house.server.said), "the warning")
     shop.house.server.kill()
     destination.close()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use everstep_analysis::agreement;
-use everstep_server::{Ended, Frontend, Given, Manner, Others, Project, TestCases};
+use everstep_server::{Ended, Frontend, Given, Mode, Others, Project, TestCases};
 
 use crate::commands::check;
 use crate::configuration;
@@ -43,8 +43,8 @@ impl Frontend for CommandLine {
 }
 
 /// Runs a server until it is asked to stop.
-pub(crate) fn serve(given: Given, file: Option<&Path>, manner: Manner) -> Result<Exit> {
-    Ok(match everstep_server::run(given, file, manner, Arc::new(CommandLine))? {
+pub(crate) fn serve(given: Given, file: Option<&Path>, mode: Mode) -> Result<Exit> {
+    Ok(match everstep_server::run(given, file, mode, Arc::new(CommandLine))? {
         Ended::Stopped => Exit::Good,
         Ended::Refused => Exit::Problems,
     })

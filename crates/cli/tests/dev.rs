@@ -144,11 +144,8 @@ fn what_functions_write_is_not_loaded() {
     }
     assert!(dev.path("out.json").exists());
     dev.write("app.py", HELLO);
-    let line = dev.until("loaded again");
-    assert!(
-        line.starts_with("loaded again, app.py changed: 1 function, 2 state machines"),
-        "{line}"
-    );
+    let line = dev.until("reloaded");
+    assert!(line.starts_with("reloaded, app.py changed: 1 function, 2 state machines"), "{line}");
     assert_eq!(dev.run(&["invoke", "app"]), "\"hello\"");
 }
 
@@ -158,16 +155,16 @@ fn code_is_taken_up_although_something_else_is_wrong() {
         Dev::start(&[("everstep.yaml", ONE), ("app.py", COUNTING), ("machine.asl.json", MACHINE)]);
     assert_eq!(dev.run(&["invoke", "app"]), "1");
     dev.write("machine.asl.json", "{}");
-    let line = dev.until("not loaded");
-    assert_eq!(line, "not loaded, machine.asl.json changed: what was there before goes on");
+    let line = dev.until("not reloaded");
+    assert_eq!(line, "not reloaded, machine.asl.json changed: the previous version keeps running");
     assert_eq!(dev.run(&["invoke", "app"]), "2");
     dev.write("app.py", HELLO);
-    let line = dev.until("not loaded");
-    let expected = "what was there before goes on, with the code as it is now";
-    assert_eq!(line, format!("not loaded, app.py changed: {expected}"));
+    let line = dev.until("not reloaded");
+    let expected = "the previous version keeps running, with the new code";
+    assert_eq!(line, format!("not reloaded, app.py changed: {expected}"));
     assert_eq!(dev.run(&["invoke", "app"]), "\"hello\"");
     dev.write("machine.asl.json", MACHINE);
-    dev.until("loaded again, machine.asl.json changed");
+    dev.until("reloaded, machine.asl.json changed");
 }
 
 #[test]
@@ -175,9 +172,9 @@ fn a_machine_that_is_left_behind_is_told() {
     let mut dev =
         Dev::start(&[("everstep.yaml", TWO), ("app.py", HELLO), ("machine.asl.json", MACHINE)]);
     dev.write("everstep.yaml", ONE);
-    dev.until("loaded again, everstep.yaml changed");
-    let expected = "state machine 'old' is no longer in everstep.yaml and stays; \
-                    `everstep machines delete old` removes it";
+    dev.until("reloaded, everstep.yaml changed");
+    let expected = "state machine 'old' is no longer in everstep.yaml but still exists; to delete it: \
+                    everstep machines delete old";
     assert_eq!(dev.until("state machine"), expected);
     dev.run(&["executions", "start", "old"]);
     dev.serve_instead();
@@ -198,7 +195,10 @@ fn stopped_at_work() -> Dev {
     dev.until("begun");
     dev.signal("-INT");
     let line = dev.until("Ctrl-C");
-    assert_eq!(line, "1 call runs: waiting up to 10 s for it; Ctrl-C again ends it now");
+    assert_eq!(
+        line,
+        "stopping: waiting up to 10 s for 1 running call; press Ctrl-C again to stop now"
+    );
     dev
 }
 

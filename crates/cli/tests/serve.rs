@@ -108,7 +108,7 @@ fn variables_of_step_functions_local() {
         ("AWS_ACCOUNT_ID", "000000000000"),
     ];
     let server = Server::start(directory.path(), "127.0.0.1:0", &variables);
-    assert_eq!(server.said, ["warning: not used: SQS_ENDPOINT"]);
+    assert_eq!(server.said, ["warning: these environment variables have no effect: SQS_ENDPOINT"]);
     let arn = server.done(&["activities", "create", "approve"]);
     assert_eq!(arn, "arn:aws:states:eu-west-1:000000000000:activity:approve\n");
 }

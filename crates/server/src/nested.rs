@@ -19,7 +19,6 @@ use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
 };
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::args::Args;
 use crate::map_run;
@@ -28,9 +27,6 @@ use crate::operations::start_execution::{Begun, PARENT, begin, execution_arn, la
 use crate::operations::target;
 use crate::sdk::{self, Integration};
 use crate::service::Service;
-
-/// Where the service is, or will be.
-pub(crate) type Host = watch::Receiver<Option<Weak<Service>>>;
 
 /// What a task wants of the service.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +55,7 @@ fn waits(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::Sync | Pattern::Sync2)
 }
 
-pub(crate) async fn run(mut host: Host, task: Task, errand: Errand) {
-    let Some(service) = attached(&mut host).await else { return };
+pub(crate) async fn run(service: Arc<Service>, task: Task, errand: Errand) {
     let Job::Call { parameters, .. } = &task.job else { return };
     let body = match sdk::request(errand.operation, parameters) {
         Ok(body) => body,
@@ -73,11 +68,7 @@ pub(crate) async fn run(mut host: Host, task: Task, errand: Errand) {
     }
 }
 
-pub(crate) async fn attached(host: &mut Host) -> Option<Arc<Service>> {
-    host.wait_for(Option::is_some).await.ok()?.as_ref()?.upgrade()
-}
-
-async fn call(service: &Service, task: &Task, errand: Errand, body: &Value) {
+async fn call(service: &Arc<Service>, task: &Task, errand: Errand, body: &Value) {
     loop {
         match service.call(errand.operation, body).await {
             Ok(output) => {
@@ -226,8 +217,7 @@ fn end(service: &Service, task: &Task, pattern: Pattern, summary: &Summary) {
 
 /// Stops the execution that a task waited for. `cancelled` is held until that is durable: a crash before
 /// brings it back.
-pub(crate) async fn cancel(mut host: Host, cancelled: Cancelled) {
-    let Some(service) = attached(&mut host).await else { return };
+pub(crate) async fn cancel(service: Arc<Service>, cancelled: Cancelled) {
     while let Err(Engine::Busy) = map_run::cancel(&service, &cancelled).await {
         tokio::time::sleep(PAUSE).await;
     }

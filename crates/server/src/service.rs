@@ -1,24 +1,27 @@
 //! The service: what operations work on.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_api::protocol::{Common, Error, Operation, check};
 use everstep_executions::{
-    Clock, Engine, Level, Logging, Message, Observer, Parts, Prepared, Reader, Reply, Revision,
-    Settings, TaskRunner,
+    Clock, Engine, Level, Logging, Message, Observer, Prepared, Reader, Reply, Revision, Settings,
+    TaskRunner,
 };
 use everstep_interpreter::{Dialect, Limits};
 use everstep_store::Store;
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use crate::activities::Activities;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
+use crate::dispatch::{Dispatcher, Notifier, TaskObserver};
+use crate::functions::Functions;
+use crate::map_run::MapRuns;
 use crate::operations;
-use crate::own::{Own, Targets, Written};
 use crate::removal;
-use crate::runner::Runner;
+use crate::tag_settings::{Own, Targets, Written};
 use crate::test_case::TestCases;
 
 /// Where things are, and by which rules they run.
@@ -42,14 +45,36 @@ impl Default for Place {
 }
 
 /// What a service is made of.
-pub struct Building {
+pub struct Parts {
     pub store: Arc<dyn Store>,
-    /// Runs the tasks that are neither activities nor executions, and tells of executions that fail.
-    pub functions: Arc<dyn TaskRunner>,
-    pub observer: Arc<dyn Observer>,
     pub clock: Arc<dyn Clock>,
     pub settings: Settings,
     pub place: Place,
+    /// Runs the tasks that call functions and URLs.
+    pub tasks: Arc<dyn TaskRunner>,
+    /// The functions that callers of the API can see and invoke.
+    pub functions: Option<Arc<Functions>>,
+    pub targets: Arc<dyn Targets>,
+    pub test_cases: Option<Arc<dyn TestCases>>,
+    pub task_observer: Option<Arc<dyn TaskObserver>>,
+}
+
+impl Parts {
+    /// A service without functions of its own.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, tasks: Arc<dyn TaskRunner>) -> Self {
+        Self {
+            store,
+            clock,
+            settings: Settings::default(),
+            place: Place::default(),
+            tasks,
+            functions: None,
+            targets: Arc::new(Written),
+            test_cases: None,
+            task_observer: None,
+        }
+    }
 }
 
 pub struct Service {
@@ -57,13 +82,18 @@ pub struct Service {
     pub(crate) reader: Reader,
     pub(crate) catalog: Catalog,
     pub(crate) activities: Arc<Activities>,
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) map_runs: Arc<MapRuns>,
+    pub(crate) tasks: Arc<dyn TaskRunner>,
+    pub(crate) functions: Option<Arc<Functions>>,
+    pub(crate) targets: Arc<dyn Targets>,
+    pub(crate) test_cases: Option<Arc<dyn TestCases>>,
+    pub(crate) task_observer: Option<Arc<dyn TaskObserver>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
-    pub(crate) test_cases: Option<Arc<dyn TestCases>>,
+    /// Where work that waits is done.
+    pub(crate) runtime: Handle,
     /// By the id of a revision and what the machine said of itself then, which makes no new one.
     prepared: Mutex<HashMap<(String, Own), Arc<Prepared>>>,
-    targets: OnceLock<Arc<dyn Targets>>,
 }
 
 /// An answer of the engine that will come, unless the engine stops.
@@ -73,50 +103,55 @@ pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_executions:
 const PREPARED_MAX: usize = 4096;
 
 impl Service {
-    /// Opens the engine on its store. Blocks; must be called within a Tokio runtime.
-    pub fn open(building: Building) -> everstep_executions::Result<Arc<Self>> {
-        Self::open_with(building, None)
+    /// A service that is yet to be started. Must be called within a Tokio runtime.
+    #[must_use]
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let engine = Engine::new(parts.store.clone(), parts.clock.clone(), parts.settings);
+        let catalog = Catalog::new(parts.store);
+        Arc::new(Self {
+            reader: engine.reader(),
+            engine,
+            activities: Arc::new(Activities::new(catalog.clone())),
+            catalog,
+            map_runs: Arc::default(),
+            tasks: parts.tasks,
+            functions: parts.functions,
+            targets: parts.targets,
+            test_cases: parts.test_cases,
+            task_observer: parts.task_observer,
+            clock: parts.clock,
+            place: parts.place,
+            runtime: Handle::current(),
+            prepared: Mutex::default(),
+        })
     }
 
-    /// As [`Self::open`], with test cases that executions can be started with.
-    pub fn open_with(
-        building: Building,
-        test_cases: Option<Arc<dyn TestCases>>,
-    ) -> everstep_executions::Result<Arc<Self>> {
-        let Building { store, functions, observer, clock, settings, place } = building;
-        let catalog = Catalog::new(store.clone());
-        let activities = Arc::new(Activities::new(catalog.clone()));
-        let runner = Arc::new(Runner::new(activities.clone(), functions, test_cases.clone()));
-        let parts = Parts { store, runner: runner.clone(), observer, settings };
-        let engine = Engine::open(parts, clock.clone())?;
-        let reader = engine.reader();
-        let service = Arc::new(Self {
-            engine,
-            reader,
-            catalog,
-            activities,
-            runner: runner.clone(),
-            clock,
-            place,
-            test_cases,
-            prepared: Mutex::default(),
-            targets: OnceLock::new(),
-        });
-        runner.attach(&service);
-        tokio::spawn(removal::look_after(Arc::downgrade(&service)));
-        Ok(service)
+    /// Takes over what is stored, and runs it. Blocks. Until [`Self::shut_down`] the engine holds the service.
+    pub fn start(
+        self: &Arc<Self>,
+        notifier: Option<Arc<dyn Notifier>>,
+        observer: Arc<dyn Observer>,
+    ) -> everstep_executions::Result<()> {
+        self.engine.start(Arc::new(Dispatcher { service: self.clone(), notifier }), observer)?;
+        self.runtime.spawn(removal::look_after(Arc::downgrade(self)));
+        Ok(())
     }
 
     /// Does what a request asks for.
-    pub async fn call(&self, operation: Operation, body: &Value) -> Result<Value, Error> {
+    pub async fn call(
+        self: &Arc<Self>,
+        operation: Operation,
+        body: &Value,
+    ) -> Result<Value, Error> {
         check(operation, body)?;
         operations::run(self, Args::new(operation, body)).await
     }
 
     /// Why nothing can be done any more, if so.
     #[must_use]
-    pub fn failure(&self) -> Option<everstep_executions::Error> {
-        self.engine.failure()
+    pub fn failure(&self) -> Option<String> {
+        let executions = self.engine.failure().map(|error| error.to_string());
+        executions.or_else(|| self.functions.as_ref()?.failure())
     }
 
     /// What is stored of executions.
@@ -131,16 +166,7 @@ impl Service {
         self.arn(&format!("stateMachine:{name}"))
     }
 
-    /// Whom machines can tell, from now on. Said once: until then it is only looked at how targets are written.
-    pub fn know(&self, targets: Arc<dyn Targets>) {
-        let _ = self.targets.set(targets);
-    }
-
-    pub(crate) fn targets(&self) -> &dyn Targets {
-        self.targets.get().map_or(&Written, |targets| &**targets)
-    }
-
-    /// Stops, and waits until all that was accepted is durable. Blocks.
+    /// Stops executions, and waits until all that was accepted is durable. Blocks.
     pub fn shut_down(&self) {
         self.engine.shut_down();
     }

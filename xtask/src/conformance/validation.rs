@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_executions::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
-use everstep_server::{Building, Place, Service};
+use everstep_server::{Parts, Place, Service};
 use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 
@@ -44,17 +44,17 @@ impl TaskRunner for Nobody {
 }
 
 fn service() -> everstep_executions::Result<Arc<Service>> {
-    Service::open(Building {
-        store: Arc::new(MemoryStore::new(1)),
-        functions: Arc::new(Nobody),
-        observer: Arc::new(Silent),
-        clock: Arc::new(SystemClock),
+    let store = Arc::new(MemoryStore::new(1));
+    let service = Service::new(Parts {
         settings: Settings { workers: 1, ..Settings::default() },
         place: Place { account: ACCOUNT.to_owned(), ..Place::default() },
-    })
+        ..Parts::new(store, Arc::new(SystemClock), Arc::new(Nobody))
+    });
+    service.start(None, Arc::new(Silent))?;
+    Ok(service)
 }
 
-async fn run(service: &Service, case: &Value) -> Result<(), String> {
+async fn run(service: &Arc<Service>, case: &Value) -> Result<(), String> {
     let operation = case["api"].as_str().and_then(Operation::find);
     let operation = operation.unwrap_or(Operation::CreateStateMachine);
     let request = request(case, operation);
@@ -89,13 +89,13 @@ fn request(case: &Value, operation: Operation) -> Value {
     request
 }
 
-async fn call(service: &Service, operation: Operation, body: &Value) -> Result<Value, Error> {
+async fn call(service: &Arc<Service>, operation: Operation, body: &Value) -> Result<Value, Error> {
     let answer = service.call(operation, body).await?;
     debug_assert_eq!(conforms(operation, &answer), Ok(()));
     Ok(answer)
 }
 
-async fn describe(service: &Service, case: &Value, mut request: Value) -> Result<(), String> {
+async fn describe(service: &Arc<Service>, case: &Value, mut request: Value) -> Result<(), String> {
     request["name"] = "recorded".into();
     let created = call(service, Operation::CreateStateMachine, &request).await;
     let created = created.map_err(|error| format!("refused: {error}"))?;
@@ -109,7 +109,7 @@ async fn describe(service: &Service, case: &Value, mut request: Value) -> Result
 
 /// A request that must be refused by the recorded name and in the recorded words.
 async fn refused(
-    service: &Service,
+    service: &Arc<Service>,
     case: &Value,
     operation: Operation,
     request: Value,
@@ -147,7 +147,7 @@ fn placed(case: &Value, message: &str, name: &str) -> String {
 }
 
 /// The machine that the recorded request came upon: another definition, two versions.
-async fn prepare(service: &Service, name: &str) -> Result<(), Error> {
+async fn prepare(service: &Arc<Service>, name: &str) -> Result<(), Error> {
     let definition = |comment: &str| {
         let states = json!({ "A": { "Type": "Pass", "End": true } });
         json!({ "Comment": comment, "StartAt": "A", "States": states }).to_string()

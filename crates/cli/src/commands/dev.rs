@@ -1,9 +1,9 @@
-//! `everstep dev`: a folder's functions and machines, served, told about, and reloaded when they change.
+//! `everstep dev`: the arguments of a server for development.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use everstep_server::{Given, Manner};
+use everstep_server::{Given, Mode};
 
 use crate::exit::Exit;
 use crate::frontend;
@@ -20,19 +20,19 @@ pub(crate) struct Dev {
     #[arg(long, env = "EVERSTEP_LISTEN", value_name = "ADDRESS")]
     listen: Option<String>,
 
-    /// Directory of the data [default: .everstep beside everstep.yaml]
+    /// Data directory [default: .everstep beside everstep.yaml]
     #[arg(long, env = "EVERSTEP_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// How definitions are run: `spec` or `aws` [default: spec]
+    /// Dialect of definitions: `spec` or `aws` [default: spec]
     #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
     dialect: Option<String>,
 
-    /// Let Wait states and retries, of tasks and of functions, take this much of their time, such as 0.01
+    /// Scale Wait states and the delays of retries by this factor, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
 
-    /// Where Lambda functions are invoked that are not configured here
+    /// Endpoint that invokes Lambda functions which are not configured here
     #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
     lambda_endpoint: Option<String>,
 }
@@ -43,11 +43,11 @@ Examples:
   everstep dev examples/order
   everstep executions start order --input '{\"orderId\": \"o-1\"}' --wait
 
-It listens on loopback for anybody on this machine. What executions and functions do is told on standard
-error as it happens. A change of everstep.yaml, of a definition or of code takes effect at once; a change
-that is wrong is told, and what was there before goes on. Executions that run keep the definition they were
-started with. Ctrl-C lets calls that run come to their end, a second one ends them; the next start goes on
-from there.";
+It listens on loopback, for anyone on this machine. What executions and functions do is logged to standard
+error. Changes to everstep.yaml, definitions and code take effect at once. If a change is invalid, the errors
+are shown and the previous version keeps running. Running executions keep the definition they started with.
+Ctrl-C waits up to ten seconds for running calls; a second Ctrl-C stops at once. The next start continues
+where this one stopped.";
 
 impl Dev {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -62,6 +62,6 @@ impl Dev {
             lambda_endpoint: self.lambda_endpoint,
             ..Given::default()
         };
-        frontend::serve(given, None, Manner::Told)
+        frontend::serve(given, None, Mode::Dev)
     }
 }

@@ -1,9 +1,9 @@
-//! `everstep serve`: the API, on an engine with a store of its own.
+//! `everstep serve`: the arguments of a server.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use everstep_server::{Given, Manner};
+use everstep_server::{Given, Mode};
 
 use crate::exit::Exit;
 use crate::frontend;
@@ -16,11 +16,11 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_LISTEN", value_name = "ADDRESS")]
     listen: Option<String>,
 
-    /// Directory of the data; made if it is not there [default: everstep in the user's state directory]
+    /// Data directory; created if it does not exist [default: everstep in the user's state directory]
     #[arg(long, env = "EVERSTEP_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// How definitions are run: `spec` as the specification says, `aws` as the service does [default: spec]
+    /// Dialect of definitions: `spec` follows the specification, `aws` the service [default: spec]
     #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
     dialect: Option<String>,
 
@@ -32,39 +32,39 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_ACCOUNT")]
     account: Option<String>,
 
-    /// Days that executions are kept after their end [default: 90]
+    /// Days to keep executions after they end [default: 90]
     #[arg(long, env = "EVERSTEP_RETENTION_DAYS", value_name = "DAYS")]
     retention_days: Option<u32>,
 
-    /// Certificates for TLS, PEM
+    /// TLS certificates, PEM
     #[arg(long, env = "EVERSTEP_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
-    /// Private key for TLS, PEM
+    /// TLS private key, PEM
     #[arg(long, env = "EVERSTEP_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// Write what executions log to this file, a line of JSON for each event; `-` for standard output
+    /// Write the log events of executions to this file, one line of JSON each; `-` for standard output
     #[arg(long, env = "EVERSTEP_LOG_EVENTS", value_name = "FILE")]
     log_events: Option<String>,
 
-    /// Functions and state machines to serve: an everstep.yaml, or the folder that holds it
+    /// Functions and state machines to serve: an everstep.yaml, or the folder that contains it
     #[arg(long, env = "EVERSTEP_FUNCTIONS", value_name = "PATH")]
     functions: Option<PathBuf>,
 
-    /// Where Lambda functions are invoked that are not configured here
+    /// Endpoint that invokes Lambda functions which are not configured here
     #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
     lambda_endpoint: Option<String>,
 
-    /// Let Wait states and retries, of tasks and of functions, take this much of their time, such as 0.01
+    /// Scale Wait states and the delays of retries by this factor, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
 
-    /// Test cases: a mock file of AWS Step Functions Local; start an execution of ARN#TestCase
+    /// Mock file of AWS Step Functions Local; to run a test case, start an execution of ARN#TestCase
     #[arg(long, env = "SFN_MOCK_CONFIG", value_name = "FILE")]
     mock_config: Option<PathBuf>,
 
-    /// Settings, TOML; flags and environment variables win over it
+    /// Settings file, TOML; flags and environment variables override it
     #[arg(long, env = "EVERSTEP_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -78,16 +78,15 @@ Examples:
   everstep serve --log-events events.jsonl
   everstep serve --mock-config mocks.json --wait-time-scale 0
 
-A configuration file has the same names: listen = \"127.0.0.1:8083\", data = \"/var/lib/everstep\",
-retention-days = 30, and access keys: [access-keys] AKIAEXAMPLE = \"its secret\".
-EVERSTEP_ACCESS_KEYS takes them as ID:SECRET, several separated by commas.
+The settings file uses the names of the flags: listen = \"127.0.0.1:8083\", data = \"/var/lib/everstep\",
+retention-days = 30. Access keys are a table: [access-keys] AKIAEXAMPLE = \"its secret\".
+EVERSTEP_ACCESS_KEYS takes them as ID:SECRET, separated by commas.
 
-On loopback anybody may call unless there are access keys. Elsewhere they are required, and requests must be
-signed by one of them, as every AWS SDK does.
+On a loopback address, access keys are optional. On any other address they are required. With access keys,
+every request must be signed with one of them, as all AWS SDKs do.
 
-SIGTERM and Ctrl-C stop it when all that was accepted is written; calls that run have ten seconds to come to
-their end, and a second signal ends them. `kill -9` loses nothing either: whatever ran goes on from there when
-it is started again.";
+SIGTERM and Ctrl-C stop the server in order: it answers open requests and gives running calls ten seconds to
+end. A second signal stops it at once. `kill -9` loses nothing either: what ran continues at the next start.";
 
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -107,6 +106,6 @@ impl Serve {
             mock_config: self.mock_config,
             access_keys: Given::keys_of_environment()?,
         };
-        frontend::serve(given, self.config.as_deref(), Manner::Quiet)
+        frontend::serve(given, self.config.as_deref(), Mode::Serve)
     }
 }

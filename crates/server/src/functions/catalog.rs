@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::calls::Calls;
 use super::deployment::Described;
-use crate::extension::{Lookup, Refusal};
+use super::request::{Lookup, Refusal};
 
 pub(crate) struct Catalog {
     calls: Arc<Calls>,

@@ -3,10 +3,9 @@
 //!
 //! Each is delivered until it has arrived, so it may arrive twice; its id is the same each time.
 
-use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use everstep_api::protocol::Operation;
@@ -15,9 +14,8 @@ use everstep_interpreter::Limits;
 use everstep_invocations::{Delivered, Delivery, Target};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
-use super::Surroundings;
+use super::targets::KnownTargets;
 use crate::Service;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,42 +27,19 @@ pub(crate) struct Destinations {
 
 struct Means {
     client: Arc<Client>,
-    /// `arn:aws:states:us-east-1:123456789012`
-    place: String,
-    service: watch::Sender<Option<Weak<Service>>>,
-    /// What targets are, by how they are written.
-    known: Mutex<HashMap<String, String>>,
+    service: Arc<Service>,
+    targets: Arc<KnownTargets>,
 }
 
 impl Destinations {
     /// Must be called within a Tokio runtime.
-    pub(super) fn new(client: Arc<Client>, around: &Surroundings<'_>) -> Self {
-        let place = format!("arn:aws:states:{}:{}", around.region, around.account);
-        let (service, known) = (watch::Sender::new(None), Mutex::default());
-        let means = Arc::new(Means { client, place, service, known });
+    pub(crate) fn new(
+        client: Arc<Client>,
+        service: Arc<Service>,
+        targets: Arc<KnownTargets>,
+    ) -> Self {
+        let means = Arc::new(Means { client, service, targets });
         Self { means, runtime: Handle::current() }
-    }
-
-    /// Adds what a configuration says, by how it says it: what is stored and shown has no secret in it. What an
-    /// earlier one said stays known: there may be records that were made by it.
-    pub(super) fn know(&self, targets: HashMap<String, String>) {
-        let mut known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.extend(targets);
-    }
-
-    /// Whether somebody said what a target is.
-    pub(super) fn knows(&self, written: &str) -> bool {
-        let known = self.means.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains_key(written)
-    }
-
-    pub(super) fn attach(&self, service: &Arc<Service>) {
-        self.means.service.send_replace(Some(Arc::downgrade(service)));
-    }
-
-    /// The service, when it is there; nothing if it is there no more.
-    pub(super) async fn service(&self) -> Option<Arc<Service>> {
-        self.means.service().await
     }
 
     /// Delivers a record. `id` is the same however often that is tried.
@@ -113,7 +88,7 @@ impl everstep_invocations::Destinations for Destinations {
 impl Means {
     async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), Refused> {
         let written = target.0.as_str();
-        let target = self.resolved(written)?;
+        let target = self.targets.resolve(written)?;
         match target.split_once(':') {
             Some(("stateMachine", name)) => self.start(name, id, record).await,
             Some(("file", path)) => Ok(append(path.to_owned(), record.to_vec()).await?),
@@ -128,32 +103,14 @@ impl Means {
         }
     }
 
-    /// A target with what stands for its variables.
-    fn resolved(&self, written: &str) -> Result<String, String> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.get(written) {
-            Some(found) => Ok(found.clone()),
-            None if written.contains("${env:") => {
-                Err(format!("nothing in the configuration says any more what '{written}' is"))
-            }
-            None => Ok(written.to_owned()),
-        }
-    }
-
-    async fn service(&self) -> Option<Arc<Service>> {
-        let mut attached = self.service.subscribe();
-        attached.wait_for(Option::is_some).await.ok()?.as_ref()?.upgrade()
-    }
-
     /// The execution is named after the delivery: made twice, it starts one.
     async fn start(&self, name: &str, id: &str, record: &[u8]) -> Result<(), Refused> {
-        let service = self.service().await.ok_or("the service of state machines stops")?;
         let body = json!({
-            "stateMachineArn": format!("{}:stateMachine:{name}", self.place),
+            "stateMachineArn": self.service.machine_arn(name),
             "name": id,
             "input": String::from_utf8_lossy(record),
         });
-        match service.call(Operation::StartExecution, &body).await {
+        match self.service.call(Operation::StartExecution, &body).await {
             Ok(_) => Ok(()),
             Err(error) if error.name() == "ExecutionAlreadyExists" => Ok(()),
             Err(error) => Err(Refused {

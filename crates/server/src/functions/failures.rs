@@ -8,18 +8,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use everstep_executions::{Cancelled, Failed, Task, TaskRunner};
-use everstep_invocations::{
-    Error, Functions as _, Invocations, Request, Source, SourceKind, Target,
-};
+use everstep_executions::Failed;
+use everstep_invocations::{Error, Invocations, Request, Source, SourceKind, Target};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, Semaphore};
 
-use super::calls::Calls;
+use super::Functions;
 use super::destinations::Destinations;
+use super::targets::KnownTargets;
 use crate::Frontend;
-use crate::hush::Hush;
-use crate::own::{Targets, Written};
+use crate::dispatch::Notifier;
+use crate::rate_limit::RateLimit;
+use crate::service::Service;
+use crate::tag_settings::{Targets as _, Written};
 
 /// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
 /// to hold up the others.
@@ -30,12 +31,13 @@ const AGAIN_MIN: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(5 * 60);
 
 pub(crate) struct Failures {
-    calls: Arc<Calls>,
+    service: Arc<Service>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
+    targets: Arc<KnownTargets>,
     /// How many of each target may be told at a time.
     rooms: Mutex<HashMap<String, Arc<Semaphore>>>,
-    hush: Hush,
+    warnings: RateLimit,
     frontend: Arc<dyn Frontend>,
     /// Held by all that are being told; whether no more are to be.
     stopped: RwLock<bool>,
@@ -54,46 +56,39 @@ enum Untold {
     Stopping,
 }
 
-/// Runs tasks, and tells of executions that fail.
-pub(super) struct Telling {
-    pub(super) tasks: Arc<dyn TaskRunner>,
-    pub(super) failures: Arc<Failures>,
-}
-
-impl TaskRunner for Telling {
-    fn dispatch(&self, task: Task) {
-        self.tasks.dispatch(task);
-    }
-
-    fn cancel(&self, cancelled: Cancelled) {
-        self.tasks.cancel(cancelled);
-    }
-
-    fn tell(&self, failed: Failed) {
-        let failures = self.failures.clone();
-        self.failures.runtime.spawn(async move { failures.tell(failed).await });
-    }
-
-    fn lacks_activity(&self, arn: &str) -> bool {
-        self.tasks.lacks_activity(arn)
+impl Notifier for Failures {
+    fn notify(self: Arc<Self>, failed: Failed) {
+        self.runtime.clone().spawn(async move { self.tell(failed).await });
     }
 }
 
 impl Failures {
     /// Must be called within a Tokio runtime.
-    pub(super) fn new(
-        calls: Arc<Calls>,
-        invocations: Arc<Invocations>,
+    pub(crate) fn new(
+        service: Arc<Service>,
+        functions: &Functions,
         destinations: Arc<Destinations>,
         frontend: Arc<dyn Frontend>,
     ) -> Self {
-        let (rooms, hush, stopped) = (Mutex::default(), Hush::default(), RwLock::new(false));
+        let (rooms, warnings) = (Mutex::default(), RateLimit::default());
+        let stopped = RwLock::new(false);
+        let (invocations, targets) = (functions.invocations.clone(), functions.targets.clone());
         let runtime = Handle::current();
-        Self { calls, invocations, destinations, rooms, hush, frontend, stopped, runtime }
+        Self {
+            service,
+            invocations,
+            destinations,
+            targets,
+            rooms,
+            warnings,
+            frontend,
+            stopped,
+            runtime,
+        }
     }
 
     /// Tells nobody any more, and waits for those who are being told, at most for `grace`.
-    pub(super) async fn shut_down(&self, grace: Duration) {
+    pub(crate) async fn shut_down(&self, grace: Duration) {
         if let Ok(mut stopped) = tokio::time::timeout(grace, self.stopped.write()).await {
             *stopped = true;
         }
@@ -112,15 +107,15 @@ impl Failures {
             match self.try_to_tell(&failed, &room).await {
                 Ok(()) => return,
                 Err(Untold::Yet(why)) => {
-                    if let Some(others) = self.hush.others(&failed.ending.target) {
-                        self.warn(&failed, &format!("{why}; it is tried again{others}"));
+                    if let Some(others) = self.warnings.admit(&failed.ending.target) {
+                        self.warn(&failed, &format!("{why}; it will be retried{others}"));
                     }
                 }
                 Err(Untold::Gone) => {
-                    return self.warn(&failed, "its execution is gone, and it is given up");
+                    return self.warn(&failed, "its execution no longer exists; dropped");
                 }
                 Err(Untold::Endless) => {
-                    let why = format!("{DEPTH_MAX} failures led to it, and it is given up");
+                    let why = format!("{DEPTH_MAX} failures led to each other; dropped");
                     failed.told();
                     return self.warn(&failed, &why);
                 }
@@ -152,7 +147,7 @@ impl Failures {
     }
 
     async fn record(&self, failed: &Failed) -> Result<Vec<u8>, Untold> {
-        let service = self.destinations.service().await.ok_or(Untold::Stopping)?;
+        let service = self.service.clone();
         let asked = failed.clone();
         let read = tokio::task::spawn_blocking(move || service.status_change(&asked)).await;
         match read.map_err(|_| Untold::Stopping)? {
@@ -167,16 +162,17 @@ impl Failures {
 
     fn warn(&self, failed: &Failed, what: &str) {
         let (arn, target) = (&failed.execution_arn, &failed.ending.target);
-        let line = format!("warning: the failure of {arn} does not reach {target}: {what}\n");
+        let line =
+            format!("warning: the failure of {arn} could not be reported to {target}: {what}\n");
         self.frontend.write(&line);
     }
 
     fn resolve(&self, written: &str) -> Result<Target, String> {
         // A tag shows no secret, and names no file by itself: a configuration must have said what it is.
-        if self.destinations.knows(written) || Written.problem(written).is_none() {
+        if self.targets.contains(written) || Written.problem(written).is_none() {
             return Ok(Target(written.to_owned()));
         }
-        Err("no everstep.yaml says what that is any more".to_owned())
+        Err("the configuration no longer has this target".to_owned())
     }
 
     async fn accept(
@@ -205,22 +201,6 @@ impl Failures {
             Ok(_) => Ok(()),
             Err(Error::Stopped) => Err(Untold::Stopping),
             Err(error) => Err(Untold::Yet(error.to_string())),
-        }
-    }
-}
-
-impl Targets for Failures {
-    fn problem(&self, target: &str) -> Option<String> {
-        if self.destinations.knows(target) {
-            return None;
-        }
-        let problem = Written.problem(target);
-        let function = target.strip_prefix("function:").filter(|_| problem.is_none());
-        match function {
-            Some(name) if self.calls.function(name).is_none() => {
-                Some(format!("there is no function '{name}'"))
-            }
-            _ => problem,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The functions of a server: what `everstep.yaml` says, run as processes, kept as durable invocations.
 //!
-//! - `deployment`: what the configuration means for those who run and for those who keep;
+//! - `deployment`: the configuration, as the crates `runners` and `invocations` take it;
 //! - `calls`: attempts of invocations, run by the host of processes;
-//! - `catalog`: what is told of functions;
-//! - `destinations`: where records go that are not for functions;
-//! - `failures`: executions that fail, told to functions and destinations;
-//! - `operations`: what users ask of it through the API.
+//! - `catalog`: what callers of the API see of functions;
+//! - `targets`: the notification targets of the configuration;
+//! - `destinations`: delivery of records to targets that are not functions;
+//! - `failures`: notifications of failed executions;
+//! - `request`, `operations`: what callers of the API ask of functions.
 
 mod calls;
 mod catalog;
@@ -13,6 +14,8 @@ mod deployment;
 mod destinations;
 mod failures;
 mod operations;
+mod request;
+mod targets;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,24 +23,21 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use calls::{Calls, Deferred};
 use catalog::Catalog;
-use destinations::Destinations;
 use everstep_client::{Client, Credentials, Options as ClientOptions};
-use everstep_executions::TaskRunner;
-use everstep_invocations::{Invocations, Parts, SystemClock};
+use everstep_executions::{Clock, SystemClock, TaskRunner};
+use everstep_invocations::{Invocations, Observer, Settings};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
 use everstep_store::Store;
-use failures::{Failures, Telling};
+use serde_json::Value;
+use targets::KnownTargets;
 use tokio::time::Instant;
 
-use crate::{Ailing, Frontend, Service};
-
 pub(crate) use deployment::Deployment;
-pub(crate) use operations::Operations;
+pub(crate) use destinations::Destinations;
+pub(crate) use failures::Failures;
+pub(crate) use request::{InvocationType, Invoke, Invoked, Lookup, Refusal};
 
-/// Who hears what functions do and say.
-pub(crate) type Ear = Arc<dyn everstep_runners::Observer>;
-
-/// Where a server is and whom it may call.
+/// Where a server is and what it may call.
 pub(crate) struct Surroundings<'s> {
     pub(crate) data: &'s Path,
     pub(crate) region: &'s str,
@@ -45,114 +45,102 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) lambda_endpoint: Option<&'s str>,
 }
 
-pub(crate) struct Functions {
+pub struct Functions {
     host: Arc<Host>,
     calls: Arc<Calls>,
-    catalog: Arc<Catalog>,
-    destinations: Arc<Destinations>,
-    failures: Arc<Failures>,
+    catalog: Catalog,
     invocations: Arc<Invocations>,
-    client: Arc<Client>,
+    pub(crate) targets: Arc<KnownTargets>,
+    pub(crate) client: Arc<Client>,
     remote: Option<RemoteLambda>,
 }
 
 impl Functions {
-    /// Opens what keeps invocations and what runs them, without a function yet. Must be called within a
-    /// Tokio runtime; reads the store.
-    pub(crate) fn open(
+    /// Functions that are yet to be started: invocations are accepted and wait. `log` receives what functions
+    /// write. Must be called within a Tokio runtime.
+    pub(crate) fn new(
         store: Arc<dyn Store>,
         around: &Surroundings<'_>,
         mut deployment: Deployment,
-        ear: Ear,
-        watch: Arc<dyn everstep_invocations::Observer>,
-        frontend: Arc<dyn Frontend>,
+        log: Arc<dyn everstep_runners::Observer>,
     ) -> Result<Self> {
         let client = Arc::new(Client::new(ClientOptions::default())?);
         let shim = vec![std::env::current_exe()?.into(), SHIM.into()];
         let mut options = Options::new(around.data.join("functions"), shim);
         options.region = around.region.to_owned();
         options.account = around.account.to_owned();
-        options.observer = ear;
+        options.observer = log;
         options.client = Some(client.clone());
-        let host = Host::open(options).context("functions cannot be run")?;
-        let host = Arc::new(host);
+        let host = Arc::new(Host::open(options).context("cannot run functions")?);
         let calls = Arc::new(Calls::new(host.clone()));
-        let catalog = Arc::new(Catalog::new(calls.clone()));
-        catalog.replace(std::mem::take(&mut deployment.described));
         let targets = std::mem::take(&mut deployment.targets);
-        calls.deploy(deployment);
-        let destinations = Arc::new(Destinations::new(client.clone(), around));
-        destinations.know(targets);
-        let invocations = Arc::new(Invocations::open(Parts {
-            store,
-            functions: calls.clone(),
-            destinations: destinations.clone(),
-            observer: watch,
-            clock: Arc::new(SystemClock),
-            settings: everstep_invocations::Settings::default(),
-        })?);
-        let (at, into) = (calls.clone(), invocations.clone());
-        let failures = Arc::new(Failures::new(at, into, destinations.clone(), frontend));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
-        Ok(Self { host, calls, catalog, destinations, failures, invocations, client, remote })
+        let functions = Self {
+            host,
+            catalog: Catalog::new(calls.clone()),
+            invocations: Arc::new(Invocations::new(store, clock, Settings::default())),
+            targets: Arc::new(KnownTargets::new(calls.clone(), targets)),
+            calls,
+            client,
+            remote,
+        };
+        functions.deploy(deployment);
+        Ok(functions)
     }
 
-    /// Runs the tasks of executions with the functions, and tells of executions that fail.
-    pub(crate) fn tasks(&self) -> impl TaskRunner + use<> {
+    /// Takes over the invocations that are stored, and runs them. Reads the store.
+    pub(crate) fn start(
+        &self,
+        destinations: Arc<Destinations>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<()> {
+        Ok(self.invocations.start(self.calls.clone(), destinations, observer)?)
+    }
+
+    /// Runs the tasks of executions that call functions and URLs.
+    pub(crate) fn tasks(&self) -> Arc<dyn TaskRunner> {
         let tasks = Tasks::new(self.host.clone(), self.client.clone())
             .with_acceptor(Arc::new(Deferred(self.invocations.clone())));
-        let tasks = match &self.remote {
+        Arc::new(match &self.remote {
             Some(remote) => tasks.with_remote(remote.clone()),
             None => tasks,
-        };
-        Telling { tasks: Arc::new(tasks), failures: self.failures.clone() }
+        })
     }
 
-    /// Records for state machines need the service, which needs the tasks.
-    pub(crate) fn attach(&self, service: &Arc<Service>) {
-        self.destinations.attach(service);
-        service.know(self.failures.clone());
-    }
-
-    /// Whom state machines can tell, before they are told to.
-    pub(crate) fn know(&self, deployment: &Deployment) {
-        self.destinations.know(deployment.targets.clone());
-    }
-
-    /// Replaces all functions at once; what runs goes on.
+    /// Replaces all functions at once. Calls that run keep the version they started with.
     pub(crate) fn deploy(&self, mut deployment: Deployment) {
         self.catalog.replace(std::mem::take(&mut deployment.described));
         self.calls.deploy(deployment);
     }
 
-    pub(crate) fn operations(&self) -> Operations {
-        Operations::new(self.invocations.clone(), self.calls.clone(), self.catalog.clone())
+    /// Lambda's operations that read.
+    pub(crate) fn look_up(&self, asked: &Lookup) -> Result<Value, Refusal> {
+        self.catalog.look_up(asked)
     }
 
-    /// How processes are bounded here, in words.
+    /// How processes are limited on this machine, in words.
     pub(crate) fn limits(&self) -> String {
         self.host.limits().describe()
     }
 
-    /// Says why no invocation can be kept any more, if so.
-    pub(crate) fn ailing(&self) -> Ailing {
-        let invocations = self.invocations.clone();
-        Arc::new(move || invocations.failure().map(|error| error.to_string()))
+    /// Why invocations can no longer be stored, if so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.invocations.failure().map(|error| error.to_string())
     }
 
-    /// Processes and services that are at work, for invocations or for tasks.
+    /// Calls that run, for invocations or for tasks.
     pub(crate) fn calls_running(&self) -> usize {
         let functions = self.calls.all();
         let standings = functions.iter().filter_map(|(name, _)| self.host.standing(name));
         standings.map(|standing| standing.workers.saturating_sub(standing.idle)).sum()
     }
 
-    /// Lets what runs come to its end until then; what waits stays waiting. Tasks go on while invocations
-    /// are waited for, so that nobody waits twice.
+    /// Waits for calls that run, at most until `deadline`; what is queued stays queued. Tasks of executions
+    /// have the same time as invocations, so that nobody waits twice.
     pub(crate) async fn shut_down(&self, deadline: Instant) {
         let left = move || deadline.saturating_duration_since(Instant::now());
-        self.failures.shut_down(left()).await;
         let invocations = self.invocations.clone();
         let _ = tokio::task::spawn_blocking(move || invocations.shut_down(left())).await;
         self.host.shut_down(left()).await;

@@ -1,39 +1,25 @@
 //! What users ask of functions through the API: operations of Lambda, and of our own.
 
 use std::str::FromStr as _;
-use std::sync::Arc;
 
 use everstep_invocations::{
-    Bookmark, Error, Filter, Finished, Invocation, InvocationId, Invocations, Redrive, Reply,
-    Request, Source, SourceKind, State,
+    Bookmark, Error, Filter, Finished, Functions as _, Invocation, InvocationId, Invocations,
+    Redrive, Reply, Request, Source, SourceKind, State,
 };
 use serde_json::{Value, json};
 
+use super::Functions;
 use super::calls::Calls;
-use super::catalog::Catalog;
-use crate::extension::{Extension, Invoke, Invoked, Lookup, Manner, Refusal, Work};
-
-#[derive(Clone)]
-pub(crate) struct Operations {
-    invocations: Arc<Invocations>,
-    calls: Arc<Calls>,
-    catalog: Arc<Catalog>,
-}
+use super::request::{InvocationType, Invoke, Invoked, Refusal};
 
 type Answer = Result<Value, Refusal>;
 
-impl Operations {
-    pub(super) fn new(
-        invocations: Arc<Invocations>,
-        calls: Arc<Calls>,
-        catalog: Arc<Catalog>,
-    ) -> Self {
-        Self { invocations, calls, catalog }
-    }
-
-    async fn call(self, invoke: Invoke) -> Result<Invoked, Refusal> {
-        let Invoke { function, manner, payload, client_context, key, qualifier: _ } = invoke;
-        let settings = everstep_invocations::Functions::function(&*self.calls, &function);
+impl Functions {
+    /// Lambda's `Invoke`.
+    pub(crate) async fn invoke(&self, invoke: Invoke) -> Result<Invoked, Refusal> {
+        let Invoke { function, invocation_type, payload, client_context, key, qualifier: _ } =
+            invoke;
+        let settings = self.calls.function(&function);
         let Some(settings) = settings else {
             return Err(self.catalog.missing(&function));
         };
@@ -43,18 +29,18 @@ impl Operations {
         let answered = |id: InvocationId, payload, failed, log| {
             Ok(Invoked { id: id.to_string(), version, payload, failed, log })
         };
-        match manner {
-            Manner::DryRun if settings.concurrency == 0 => Err(refusal(&Error::Forbidden)),
-            Manner::DryRun => {
+        match invocation_type {
+            InvocationType::DryRun if settings.concurrency == 0 => Err(refusal(&Error::Forbidden)),
+            InvocationType::DryRun => {
                 let bits = uuid::Uuid::new_v4().as_u64_pair();
                 answered(InvocationId::drawn([bits.0, bits.1]), Vec::new(), false, Vec::new())
             }
             // As Lambda does it, such calls have no client context: it is taken and left.
-            Manner::Event => {
+            InvocationType::Event => {
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
                 answered(accepted.id, Vec::new(), false, Vec::new())
             }
-            Manner::RequestResponse => {
+            InvocationType::RequestResponse => {
                 let Finished { id, state, response, log } =
                     ask(|reply| self.invocations.invoke(request, client_context, reply)).await?;
                 let response = response.unwrap_or_else(|| b"null".to_vec());
@@ -63,20 +49,19 @@ impl Operations {
         }
     }
 
-    async fn operate(self, operation: String, body: Value) -> Answer {
-        match operation.as_str() {
+    /// An operation of our own: `X-Amz-Target` is `Everstep.` and its name.
+    pub(crate) async fn operate(&self, operation: &str, body: Value) -> Answer {
+        match operation {
             "ListFunctions" => Ok(self.catalog.all()),
             "ListInvocations" => {
-                let calls = self.calls.clone();
                 let mut found = self.blocking(move |all| list(all, &body)).await?;
                 let all = found["invocations"].as_array_mut().into_iter().flatten();
-                all.for_each(|invocation| say_if_missing(&*calls, invocation));
+                all.for_each(|invocation| say_if_missing(&self.calls, invocation));
                 Ok(found)
             }
             "ShowInvocation" => {
-                let calls = self.calls.clone();
                 let mut found = self.blocking(move |all| show(all, &body)).await?;
-                say_if_missing(&*calls, &mut found);
+                say_if_missing(&self.calls, &mut found);
                 Ok(found)
             }
             "DescribeSession" => self.blocking(move |all| session(all, &body)).await,
@@ -95,23 +80,10 @@ impl Operations {
     }
 
     /// What reads the store does not hold up those who wait for the network.
-    async fn blocking(self, work: impl FnOnce(&Invocations) -> Answer + Send + 'static) -> Answer {
-        let done = tokio::task::spawn_blocking(move || work(&self.invocations)).await;
+    async fn blocking(&self, work: impl FnOnce(&Invocations) -> Answer + Send + 'static) -> Answer {
+        let invocations = self.invocations.clone();
+        let done = tokio::task::spawn_blocking(move || work(&invocations)).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "InternalFailure", "the engine stops")))
-    }
-}
-
-impl Extension for Operations {
-    fn invoke(&self, invoke: Invoke) -> Work<Result<Invoked, Refusal>> {
-        Box::pin(self.clone().call(invoke))
-    }
-
-    fn look_up(&self, asked: &Lookup) -> Answer {
-        self.catalog.look_up(asked)
-    }
-
-    fn operate(&self, operation: &str, body: Value) -> Work<Answer> {
-        Box::pin(self.clone().operate(operation.to_owned(), body))
     }
 }
 
@@ -225,7 +197,7 @@ fn show(all: &Invocations, body: &Value) -> Answer {
 }
 
 /// What waits for a function that is not configured any more waits until it is again.
-fn say_if_missing(functions: &dyn everstep_invocations::Functions, invocation: &mut Value) {
+fn say_if_missing(functions: &Calls, invocation: &mut Value) {
     let waits = matches!(invocation["state"].as_str(), Some("Accepted" | "Waiting"));
     let name = invocation["function"].as_str().unwrap_or_default();
     if waits && functions.function(name).is_none() {

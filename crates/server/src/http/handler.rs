@@ -15,27 +15,24 @@ use everstep_signature::{Keys, Policy, SKEW_MS};
 use serde_json::{Value, json};
 
 use super::body::{Broken, Received, Room, receive};
-use super::{Ailing, Bounds, Listening, lambda, origin};
-use crate::extension::Extension;
+use super::{Bounds, Listening, lambda, origin};
+use crate::functions::Functions;
 use crate::service::Service;
 
 pub(super) struct Desk {
-    service: Arc<Service>,
+    pub(super) service: Arc<Service>,
     keys: Keys,
     bounds: Bounds,
     room: Room,
     encrypted: bool,
     pub(super) on_loopback: bool,
-    pub(super) extension: Option<Arc<dyn Extension>>,
-    ailing: Option<Ailing>,
 }
 
 pub(super) fn router(service: Arc<Service>, listening: &Listening, on_loopback: bool) -> Router {
-    let Listening { keys, tls, bounds, extension, ailing } = listening.clone();
+    let Listening { keys, tls, bounds } = listening.clone();
     let room = Room::new(bounds.bodies_bytes);
     let encrypted = tls.is_some();
-    let desk =
-        Arc::new(Desk { service, keys, bounds, room, encrypted, on_loopback, extension, ailing });
+    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted, on_loopback });
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
@@ -58,8 +55,7 @@ pub(super) fn forbidden(message: &str) -> Response {
 
 /// Alive and able to write. Until the engine has read what it must, nobody listens.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
-    let failure = desk.service.failure().map(|error| error.to_string());
-    match failure.or_else(|| desk.ailing.as_ref()?()) {
+    match desk.service.failure() {
         None => (StatusCode::OK, "{\"status\":\"ok\"}\n").into_response(),
         Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
@@ -93,12 +89,12 @@ impl Desk {
     /// An operation that is not Step Functions'.
     async fn operate(
         &self,
-        extension: &dyn Extension,
+        functions: &Functions,
         operation: &str,
         body: Value,
         request_id: &str,
     ) -> Answer {
-        match extension.operate(operation, body).await {
+        match functions.operate(operation, body).await {
             Ok(output) => Answer::own(200, &output, request_id),
             Err(refusal) => {
                 let body = json!({ "__type": refusal.name, "message": refusal.message });
@@ -113,12 +109,12 @@ impl Desk {
         let body = self.body(body, bytes_max).await.map_err(|broken| broken.error(bytes_max))?;
         let target = text(&head.headers, "x-amz-target");
         if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
-            && let Some(extension) = &self.extension
+            && let Some(functions) = &self.service.functions
         {
             self.admit(&head, body.bytes(), "states")?;
             let asked = protocol::read(body.bytes())?;
             drop(body);
-            return Ok(self.operate(&**extension, operation, asked, request_id).await);
+            return Ok(self.operate(functions, operation, asked, request_id).await);
         }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
         self.admit(&head, body.bytes(), "states")?;

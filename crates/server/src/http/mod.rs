@@ -23,7 +23,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use crate::extension::Extension;
 use crate::service::Service;
 
 pub use tls::{Tls, TlsError};
@@ -35,14 +34,7 @@ pub struct Listening {
     pub keys: Keys,
     pub tls: Option<Tls>,
     pub bounds: Bounds,
-    /// Answers what is not Step Functions.
-    pub extension: Option<Arc<dyn Extension>>,
-    /// Asked beside the service whether all is well.
-    pub ailing: Option<Ailing>,
 }
-
-/// Why nothing can be done any more, if so.
-pub type Ailing = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 #[derive(Debug, Clone)]
 pub struct Bounds {

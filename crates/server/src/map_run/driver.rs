@@ -21,7 +21,6 @@ use super::child::{Family, News, Noted, Outcome};
 use super::record::{self, Record, Settings, Status};
 use super::tally::{Place, Tallies};
 use super::{Helm, Word};
-use crate::nested::{Host, attached};
 use crate::service::Service;
 
 /// Children that run at a time when the definition does not say.
@@ -29,9 +28,8 @@ const CHILDREN_MAX: usize = 10_000;
 /// How long to wait when too much is waiting already.
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(crate) async fn run(mut host: Host, task: Task, helm: Helm) {
-    let Some(service) = attached(&mut host).await else { return };
-    let runner = service.runner.clone();
+pub(crate) async fn run(service: Arc<Service>, task: Task, helm: Helm) {
+    let map_runs = service.map_runs.clone();
     match Driver::board(&service, task.clone(), helm).await {
         Ok(driver) => {
             drop(service);
@@ -44,7 +42,7 @@ pub(crate) async fn run(mut host: Host, task: Task, helm: Helm) {
             task.report(Report::MapRunFailed { failure });
         }
     }
-    runner.map_runs.close(&task);
+    map_runs.close(&task);
 }
 
 struct Driver {

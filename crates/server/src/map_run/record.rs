@@ -186,7 +186,7 @@ pub(crate) async fn update(service: &Service, found: &Found, settings: Settings)
     let id = found.execution;
     let notes = vec![Note { key: key(found.run, SETTINGS), text: Some(encoded(&settings)) }];
     service.ask(|reply| Message::Note { id, notes, reply }).await?;
-    if let Some(live) = service.runner.map_runs.find(id, found.record.attempt()) {
+    if let Some(live) = service.map_runs.find(id, found.record.attempt()) {
         live.change(settings);
     }
     Ok(())

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{Answer, configuration, tags};
 use crate::args::Args;
 use crate::catalog::{Activity, Change};
-use crate::own::{self, Holder};
 use crate::service::Service;
+use crate::tag_settings::{self, Holder};
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let name = args.required("name");
@@ -22,7 +22,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         encryption: configuration::encryption(args)?,
         tags: tags::read(args)?,
     };
-    own::check(service, Holder::Activity, &wanted.tags)?;
+    tag_settings::check(service, Holder::Activity, &wanted.tags)?;
     let key = Activity::key(&wanted.arn);
     loop {
         if let Some(known) = service.catalog.find::<Activity>(&key)? {

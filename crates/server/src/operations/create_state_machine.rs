@@ -9,9 +9,9 @@ use super::{Answer, configuration, publication, target};
 use crate::args::Args;
 use crate::catalog::{Change, Definition, Machine, Publication, Settings};
 use crate::definition;
-use crate::own::{self, Holder};
 use crate::removal;
 use crate::service::Service;
+use crate::tag_settings::{self, Holder};
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let name = args.required("name");
@@ -46,7 +46,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         aliases: 0,
         changes: 0,
     };
-    own::check(service, Holder::of(&wanted), &wanted.tags)?;
+    tag_settings::check(service, Holder::of(&wanted), &wanted.tags)?;
     let model = definition::accepted(text, express)
         .map_err(|message| args.error(Name::InvalidDefinition, message))?;
     create(service, args, wanted, &model).await

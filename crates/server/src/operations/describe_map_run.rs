@@ -14,7 +14,7 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let found = find(service, args, args.required("mapRunArn"))?;
     let record = &found.record;
     let settings = found.settings(&service.reader).map_err(engine_error)?;
-    let live = service.runner.map_runs.find(found.execution, record.attempt());
+    let live = service.map_runs.find(found.execution, record.attempt());
     let tallies = live.map_or(record.tallies, |live| live.tallies());
     let mut answer = json!({
         "mapRunArn": record.arn,

@@ -45,6 +45,8 @@ mod update_state_machine;
 mod update_state_machine_alias;
 mod validate_state_machine_definition;
 
+use std::sync::Arc;
+
 use everstep_api::protocol::{Error, Operation};
 use serde_json::Value;
 
@@ -54,7 +56,7 @@ use crate::service::Service;
 /// What an operation answers.
 type Answer = Result<Value, Error>;
 
-pub(crate) async fn run(service: &Service, args: Args<'_>) -> Answer {
+pub(crate) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
     match args.operation {
         Operation::CreateActivity => create_activity::run(service, args).await,
         Operation::CreateStateMachine => create_state_machine::run(service, args).await,

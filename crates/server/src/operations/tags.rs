@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::target;
 use crate::args::Args;
 use crate::catalog::{Activity, Change, Entry, Machine};
-use crate::own::{self, Holder};
 use crate::service::Service;
+use crate::tag_settings::{self, Holder};
 
 pub(super) type Tags = BTreeMap<String, String>;
 
@@ -42,7 +42,7 @@ fn problem(key: &str, value: &str) -> Option<String> {
         return Some(format!("Tag keys must not begin with 'aws:': '{key}'"));
     }
     // A URL has more than these; what is wrong with a setting is said where it is known what it is for.
-    let checked = if own::is_own(key) { [key, ""] } else { [key, value] };
+    let checked = if tag_settings::is_own(key) { [key, ""] } else { [key, value] };
     let wrong = checked.into_iter().find(|text| !text.chars().all(allowed))?;
     Some(format!(
         "Tags may only contain letters, digits, white space, or these symbols: _ . : / = + - @: '{wrong}'"

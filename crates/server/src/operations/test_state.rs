@@ -4,19 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use everstep_api::protocol::{Error, Name};
-use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
+use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task};
 use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
 use everstep_interpreter::{Failure, Identity, Payload};
 use tokio::sync::oneshot;
 
 use super::{Answer, configuration};
 use crate::args::Args;
+use crate::dispatch::dispatch;
 use crate::service::Service;
 
 /// A state that is tested may take so long.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
-pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
+pub(super) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
     if let Some(role) = args.text("roleArn") {
         configuration::role(args, role)?;
     }
@@ -58,12 +59,12 @@ fn identity(service: &Service, args: Args<'_>) -> Identity {
     }
 }
 
-async fn called(service: &Service, arn: &str, call: Call) -> Result<Payload, Failure> {
+async fn called(service: &Arc<Service>, arn: &str, call: Call) -> Result<Payload, Failure> {
     let Call { resource, parameters, credentials } = call;
     let (sender, receiver) = oneshot::channel();
     let ear = Arc::new(Ear(Mutex::new(Some(sender))));
     let job = Job::Call { resource, parameters, credentials };
-    service.runner.dispatch(Task::alone(arn, "TestState", job, ear));
+    dispatch(service, Task::alone(arn, "TestState", job, ear));
     match tokio::time::timeout(TIME_MAX, receiver).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => {

@@ -1,75 +1,93 @@
-//! The parts of a server, put together in the order in which they need each other.
+//! The parts of a server, put together in the order in which they need each other: first all that accepts
+//! and waits, then what is started.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use everstep_executions::{SystemClock, TaskRunner};
+use everstep_executions::SystemClock;
 use everstep_interpreter::Limits;
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
 
-use super::Manner;
+use super::Mode;
 use super::frontend::Frontend;
+use super::function_log::FunctionLog;
+use super::live_log::LiveLog;
 use super::log_events::LogEvents;
-use super::logs;
+use super::monitor::Monitor;
 use super::reload::Loaded;
 use super::settings::Settings;
-use super::teller::{Teller, Told};
-use super::watch::Watch;
-use crate::functions::{Ear, Functions, Surroundings};
-use crate::{Building, Place, Service};
+use crate::dispatch::TaskObserver;
+use crate::functions::{Destinations, Failures, Functions, Surroundings};
+use crate::{Parts, Place, Service};
 
 pub(super) struct Assembly {
-    pub(super) functions: Functions,
+    pub(super) functions: Arc<Functions>,
     pub(super) service: Arc<Service>,
-    pub(super) log: Option<Arc<LogEvents>>,
-    /// If somebody watches.
-    pub(super) teller: Option<Teller>,
-    /// Where the error arrives that ends everything.
+    failures: Arc<Failures>,
+    log_events: Option<Arc<LogEvents>>,
+    /// For `everstep dev`.
+    pub(super) live_log: Option<LiveLog>,
+    /// Receives the error that ends the process.
     pub(super) failed: UnboundedReceiver<anyhow::Error>,
 }
 
 impl Assembly {
-    /// Opens the store, and lets what is in it go on. Must be called within a Tokio runtime.
-    pub(super) fn build(
+    /// Opens the store and takes over what is in it. Must be called within a Tokio runtime.
+    pub(super) fn start(
         settings: &Settings,
         loaded: Option<&Loaded>,
-        manner: Manner,
+        mode: Mode,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self> {
         let store: Arc<dyn Store> =
             Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
-        let told = manner == Manner::Told;
-        let teller = told.then(|| Teller::start(frontend.clone())).transpose()?;
-        let open = |target| LogEvents::open(target, frontend.clone());
-        let log = settings.log_events.as_ref().map(open).transpose()?.map(Arc::new);
-        let (watch, failed) = Watch::new(log.clone(), teller.clone(), frontend.clone());
+        let is_dev = mode == Mode::Dev;
+        let live_log = is_dev.then(|| LiveLog::start(frontend.clone())).transpose()?;
         let functions =
-            functions(settings, store.clone(), loaded, teller.as_ref(), watch.clone(), frontend)?;
+            Arc::new(functions(settings, store.clone(), loaded, live_log.as_ref(), frontend)?);
         let mock_file = settings.mock_config.as_deref();
-        let test_cases = mock_file.map(|path| frontend.test_cases(path)).transpose()?;
-        let tasks: Arc<dyn TaskRunner> = Arc::new(functions.tasks());
-        let building = Building {
-            store,
-            functions: match teller.clone() {
-                Some(teller) => Arc::new(Told { tasks, teller }),
-                None => tasks,
-            },
-            observer: watch,
-            clock: Arc::new(SystemClock),
+        let service = Service::new(Parts {
             settings: everstep_executions::Settings {
                 retention_ms: settings.retention_ms,
                 ..everstep_executions::Settings::default()
             },
             place: place(settings),
+            functions: Some(functions.clone()),
+            targets: functions.targets.clone(),
+            test_cases: mock_file.map(|path| frontend.test_cases(path)).transpose()?,
+            task_observer: live_log.clone().map(|log| Arc::new(log) as Arc<dyn TaskObserver>),
+            ..Parts::new(store, Arc::new(SystemClock), functions.tasks())
+        });
+        let open = |target| LogEvents::open(target, service.reader(), frontend.clone());
+        let log_events = settings.log_events.as_ref().map(open).transpose()?.map(Arc::new);
+        let (monitor, failed) =
+            Monitor::new(log_events.clone(), live_log.clone(), frontend.clone());
+        let (client, targets) = (functions.client.clone(), functions.targets.clone());
+        let destinations = Arc::new(Destinations::new(client, service.clone(), targets));
+        let failures =
+            Failures::new(service.clone(), &functions, destinations.clone(), frontend.clone());
+        let failures = Arc::new(failures);
+        functions.start(destinations, monitor.clone())?;
+        service.start(Some(failures.clone()), monitor)?;
+        Ok(Self { functions, service, failures, log_events, live_log, failed })
+    }
+
+    /// Stops in order; what runs may end until `deadline`.
+    pub(super) async fn shut_down(&self, deadline: Instant) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.failures.shut_down(left).await;
+        self.functions.shut_down(deadline).await;
+        let (service, log) = (self.service.clone(), self.log_events.clone());
+        let finish = move || {
+            service.shut_down();
+            if let Some(log) = log {
+                log.finish();
+            }
         };
-        let service = Service::open_with(building, test_cases)?;
-        functions.attach(&service);
-        if let Some(log) = &log {
-            log.attach(service.reader());
-        }
-        Ok(Self { functions, service, log, teller, failed })
+        let _ = tokio::task::spawn_blocking(finish).await;
     }
 }
 
@@ -87,8 +105,7 @@ fn functions(
     settings: &Settings,
     store: Arc<dyn Store>,
     loaded: Option<&Loaded>,
-    teller: Option<&Teller>,
-    watch: Arc<Watch>,
+    live_log: Option<&LiveLog>,
     frontend: &Arc<dyn Frontend>,
 ) -> Result<Functions> {
     let around = Surroundings {
@@ -98,9 +115,9 @@ fn functions(
         lambda_endpoint: settings.lambda_endpoint.as_deref(),
     };
     let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));
-    let ear: Ear = match teller {
-        Some(teller) => Arc::new(teller.clone()),
-        None => Arc::new(logs::Lines(frontend.clone())),
+    let log: Arc<dyn everstep_runners::Observer> = match live_log {
+        Some(live_log) => Arc::new(live_log.clone()),
+        None => Arc::new(FunctionLog(frontend.clone())),
     };
-    Functions::open(store, &around, deployment.unwrap_or_default(), ear, watch, frontend.clone())
+    Functions::new(store, &around, deployment.unwrap_or_default(), log)
 }

@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -58,32 +58,28 @@ enum Message {
 pub(crate) struct LogEvents {
     steps: SyncSender<Message>,
     lost: Arc<AtomicU64>,
-    reader: Sender<Reader>,
     writing: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl LogEvents {
-    pub(crate) fn open(target: &Target, frontend: Arc<dyn Frontend>) -> Result<Self> {
+    pub(crate) fn open(
+        target: &Target,
+        reader: Reader,
+        frontend: Arc<dyn Frontend>,
+    ) -> Result<Self> {
         let (steps, receiver) = sync_channel(QUEUE);
-        let (reader, readers) = channel();
         let lost = Arc::new(AtomicU64::new(0));
         let writer = Writer {
             out: target.open()?,
             lost: lost.clone(),
-            readers,
-            reader: None,
+            reader,
             executions: HashMap::new(),
             failed: false,
             frontend,
         };
         let thread = std::thread::Builder::new().name("log-events".to_owned());
         let writing = thread.spawn(move || writer.run(&receiver))?;
-        Ok(Self { steps, lost, reader, writing: Mutex::new(Some(writing)) })
-    }
-
-    /// What is stored, for executions that began before this process.
-    pub(crate) fn attach(&self, reader: Reader) {
-        let _ = self.reader.send(reader);
+        Ok(Self { steps, lost, writing: Mutex::new(Some(writing)) })
     }
 
     /// Never waits.
@@ -106,8 +102,8 @@ impl LogEvents {
 struct Writer {
     out: Box<dyn Write + Send>,
     lost: Arc<AtomicU64>,
-    readers: Receiver<Reader>,
-    reader: Option<Reader>,
+    /// For executions that began before this process.
+    reader: Reader,
     executions: HashMap<ExecutionId, (Projection, bool)>,
     failed: bool,
     frontend: Arc<dyn Frontend>,
@@ -190,7 +186,7 @@ impl Writer {
         let identity = step.prepared.identity(&step.execution_arn);
         let mut projection = Projection::new(&step.prepared.program, &identity);
         if step.sequence > 0 && !express {
-            let events = self.reader()?.events(step.execution).ok()?;
+            let events = self.reader.events(step.execution).ok()?;
             // The store may be ahead of this step.
             let mut places = events.windows(step.events.len());
             let before = places.rposition(|place| place == step.events)?;
@@ -203,14 +199,6 @@ impl Writer {
 
     fn say(&self, text: &str) {
         self.frontend.write(&format!("warning: {text}\n"));
-    }
-
-    /// It comes as soon as the engine is there.
-    fn reader(&mut self) -> Option<&Reader> {
-        if self.reader.is_none() {
-            self.reader = self.readers.recv().ok();
-        }
-        self.reader.as_ref()
     }
 }
 

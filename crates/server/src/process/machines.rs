@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use everstep_api::protocol::{Error, Operation};
@@ -11,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::files::absolute;
 use crate::Service;
-use crate::own::{DIALECT, FROM, ON_FAILURE};
+use crate::tag_settings::{DIALECT, FROM, ON_FAILURE};
 
 /// Makes a machine as the configuration in `file` has it.
 pub(super) async fn deploy(
-    service: &Service,
+    service: &Arc<Service>,
     machine: &StateMachine,
     account: &str,
     file: &Path,
@@ -67,7 +68,7 @@ fn tags(machine: &StateMachine, file: &Path) -> Vec<Value> {
 }
 
 /// Makes the settings of a machine that is there those of the configuration. Other tags are left alone.
-async fn tag(service: &Service, machine: &StateMachine, file: &Path) -> Result<(), Error> {
+async fn tag(service: &Arc<Service>, machine: &StateMachine, file: &Path) -> Result<(), Error> {
     let arn = service.machine_arn(&machine.name);
     let resource = json!({ "resourceArn": arn });
     let listed = service.call(Operation::ListTagsForResource, &resource).await?;
@@ -90,7 +91,7 @@ async fn tag(service: &Service, machine: &StateMachine, file: &Path) -> Result<(
 }
 
 /// The names of all machines that were made of a file.
-pub(super) async fn made_of(service: &Service, file: &Path) -> Result<BTreeSet<String>> {
+pub(super) async fn made_of(service: &Arc<Service>, file: &Path) -> Result<BTreeSet<String>> {
     let (origin, mut found, mut request) = (json!(origin(file)), BTreeSet::new(), json!({}));
     loop {
         let mut page = service.call(Operation::ListStateMachines, &request).await?;

@@ -1,18 +1,18 @@
-//! `everstep serve`: puts store, engine and server together, and takes them apart again in order.
+//! The server as a process: starts store, engines and HTTP server, reloads, and stops all of it in order.
 
 mod assembly;
-mod farewell;
 mod files;
 mod frontend;
-mod local;
+mod function_log;
+mod live_log;
 mod log_events;
-mod logs;
 mod machines;
+mod monitor;
 mod project;
 mod reload;
 mod settings;
-mod teller;
-mod watch;
+mod shutdown;
+mod unused_variables;
 mod words;
 
 use std::path::Path;
@@ -20,41 +20,42 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assembly::Assembly;
-use farewell::{Farewell, Signals};
 use reload::Loaded;
 use settings::Settings;
+use shutdown::{Shutdown, Signals};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use crate::extension::Extension;
 use crate::{Listening, Tls, serve};
 
 pub use frontend::{Frontend, Others};
 pub use project::Project;
 pub use settings::Given;
 
-/// Whether people watch it at work.
+/// What a server is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    Quiet,
-    /// What happens is told, and what changes is loaded again.
-    Told,
+pub enum Mode {
+    /// `everstep serve`
+    Serve,
+    /// `everstep dev`: logs what happens, and reloads what changes.
+    Dev,
 }
 
-/// How a server came to its end.
+/// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was asked to stop, and has stopped in order.
+    /// A signal stopped it.
     Stopped,
-    /// It was not started: the configuration has errors, and they have been shown.
+    /// It did not start: the configuration has errors, and they have been shown.
     Refused,
 }
 
-/// Serves until it is asked to stop. Blocks.
+/// Serves until a signal stops it. Blocks.
 pub fn run(
     given: Given,
     file: Option<&Path>,
-    manner: Manner,
+    mode: Mode,
     frontend: Arc<dyn Frontend>,
 ) -> Result<Ended> {
     let settings = Settings::resolve(given, file)?;
@@ -69,105 +70,116 @@ pub fn run(
         project.warn(&*frontend);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(stay(settings, project, manner, frontend))
+    runtime.block_on(stay(settings, project, mode, frontend))
 }
 
 async fn stay(
     settings: Settings,
     project: Option<Project>,
-    manner: Manner,
+    mode: Mode,
     frontend: Arc<dyn Frontend>,
 ) -> Result<Ended> {
-    // From the first moment: who reads that it listens may stop it at once, and in order.
-    let mut signals = Signals::listen()?;
+    // First of all: whoever reads the announcement may stop it at once, and in order.
+    let signals = Signals::listen()?;
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
         None => None,
     };
-    // Bound before the store is opened: two servers on one port shall not both touch the data.
+    // Before the store is opened: of two servers on one port, only one may touch the data.
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let mut loaded = project.map(|project| Loaded::new(project, &settings));
-    let Assembly { functions, service, log, teller, mut failed } =
-        Assembly::build(&settings, loaded.as_ref(), manner, &frontend)?;
-    local::warn(&*frontend);
-    if let Some(loaded) = &mut loaded {
-        loaded.project.deploy_machines(&service, &settings.account).await?;
-        for line in loaded.farewells(&service).await? {
-            frontend.write(&format!("{line}\n"));
-        }
-    }
-    let project = loaded.as_ref().map(|loaded| &loaded.project);
-    announce(&listener, &settings, project, &functions.limits(), &*frontend)?;
-    let extension: Arc<dyn Extension> = Arc::new(functions.operations());
-    let listening = Listening {
-        keys: settings.keys.clone(),
-        tls,
-        extension: Some(extension),
-        ailing: Some(functions.ailing()),
-        ..Listening::default()
-    };
-    let mut outcome = Ok(Ended::Stopped);
-    let reloading = reload::follow(loaded, &settings, &functions, &service, teller, &*frontend);
+    let mut assembly = Assembly::start(&settings, loaded.as_ref(), mode, &frontend)?;
+    unused_variables::warn(&*frontend);
     let (stopping, stopped) = oneshot::channel();
     let orderly = async {
-        let mut deadline = farewell::deadline();
+        let server = Server { settings: &settings, frontend: &*frontend, listener, tls };
+        let ready = server.prepare(&assembly, loaded.as_mut()).await;
+        let (outcome, deadline) = match ready {
+            Ok(()) => server.serve(&mut assembly, loaded, signals, stopping).await,
+            Err(error) => (Err(error), shutdown::deadline()),
+        };
+        assembly.shut_down(deadline).await;
+        outcome
+    };
+    tokio::select! {
+        outcome = orderly => outcome,
+        never = shutdown::on_second_signal(stopped, &*frontend) => match never {},
+    }
+}
+
+struct Server<'s> {
+    settings: &'s Settings,
+    frontend: &'s dyn Frontend,
+    listener: TcpListener,
+    tls: Option<Tls>,
+}
+
+impl Server<'_> {
+    /// Makes the machines of the project, and announces the server.
+    async fn prepare(&self, assembly: &Assembly, loaded: Option<&mut Loaded>) -> Result<()> {
+        let Some(loaded) = loaded else { return self.announce(assembly, None) };
+        loaded.project.deploy_machines(&assembly.service, &self.settings.account).await?;
+        for line in loaded.new_orphans(&assembly.service).await? {
+            self.frontend.write(&format!("{line}\n"));
+        }
+        self.announce(assembly, Some(&loaded.project))
+    }
+
+    /// Answers requests until a signal or an error stops it; and until when all that runs may take then.
+    async fn serve(
+        self,
+        assembly: &mut Assembly,
+        loaded: Option<Loaded>,
+        mut signals: Signals,
+        stopping: oneshot::Sender<Option<Shutdown>>,
+    ) -> (Result<Ended>, Instant) {
+        let Self { settings, frontend, listener, tls } = self;
+        let Assembly { functions, service, live_log, failed, .. } = assembly;
+        let reloading =
+            reload::follow(loaded, settings, functions, service, live_log.clone(), frontend);
+        let (mut outcome, mut deadline) = (Ok(Ended::Stopped), shutdown::deadline());
         let stop = async {
             tokio::select! {
                 () = signals.recv() => {}
                 Some(error) = failed.recv() => outcome = Err(error),
                 () = reloading => {}
             }
-            deadline = farewell::deadline();
-            let _ = stopping.send(Farewell::begin(functions.calls_running(), &*frontend));
+            deadline = shutdown::deadline();
+            let _ = stopping.send(Shutdown::begin(functions.calls_running(), frontend));
         };
+        let listening = Listening { keys: settings.keys.clone(), tls, ..Listening::default() };
         serve(listener, service.clone(), listening, stop).await;
-        functions.shut_down(deadline).await;
-        let closing = service.clone();
-        let finish = move || {
-            closing.shut_down();
-            if let Some(log) = log {
-                log.finish();
-            }
-        };
-        tokio::task::spawn_blocking(finish).await
-    };
-    tokio::select! {
-        ended = orderly => ended?,
-        () = farewell::impatient(stopped, &*frontend) => {}
+        (outcome, deadline)
     }
-    outcome
-}
 
-/// One line: where it listens, where the data is, how to call it.
-fn announce(
-    listener: &TcpListener,
-    settings: &Settings,
-    project: Option<&Project>,
-    limits: &str,
-    frontend: &dyn Frontend,
-) -> Result<()> {
-    let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let url = format!("{scheme}://{}", listener.local_addr()?);
-    let data = settings.data.display();
-    frontend.write(&format!(
+    /// One line: where it listens, where the data is, how to call it.
+    fn announce(&self, assembly: &Assembly, project: Option<&Project>) -> Result<()> {
+        let Self { settings, frontend, listener, .. } = self;
+        let limits = assembly.functions.limits();
+        let scheme = if settings.tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr()?);
+        let data = settings.data.display();
+        frontend.write(&format!(
         "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} list-state-machines\n"
     ));
-    if let Some(project) = project {
-        frontend.write(&format!("{}; limits of {limits}\n", project.summary()));
-        let here = if url == format!("http://{}", settings::LISTEN) {
-            String::new()
-        } else {
-            format!(" --endpoint {url}")
-        };
-        if let Some(machine) = project.machines().next() {
-            let hint = format!("everstep executions start {machine} --input '{{}}' --wait{here}");
-            frontend.write(&format!("hint: {hint}\n"));
-        } else if let Some(function) = project.functions().next() {
-            let hint = format!("everstep invoke {function} --payload '{{}}'{here}");
-            frontend.write(&format!("hint: {hint}\n"));
+        if let Some(project) = project {
+            frontend.write(&format!("{}; limits of {limits}\n", project.summary()));
+            let here = if url == format!("http://{}", settings::LISTEN) {
+                String::new()
+            } else {
+                format!(" --endpoint {url}")
+            };
+            if let Some(machine) = project.machines().next() {
+                let hint =
+                    format!("everstep executions start {machine} --input '{{}}' --wait{here}");
+                frontend.write(&format!("hint: {hint}\n"));
+            } else if let Some(function) = project.functions().next() {
+                let hint = format!("everstep invoke {function} --payload '{{}}'{here}");
+                frontend.write(&format!("hint: {hint}\n"));
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -1,7 +1,8 @@
-//! What a server is given to run: an `everstep.yaml`, its functions and its state machines.
+//! A project: an `everstep.yaml` with its functions and state machines.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 use everstep_config::Config;
@@ -15,7 +16,7 @@ use super::words::count;
 use crate::Service;
 use crate::functions::Deployment;
 
-/// A configuration that holds, and where it came from.
+/// A valid configuration, and where it came from.
 pub struct Project {
     entry: PathBuf,
     config: Config,
@@ -29,18 +30,18 @@ impl Project {
         Self { entry, config, sources }
     }
 
-    /// Tells what has to wait.
+    /// Warns of what the configuration has and the server cannot do yet.
     pub(super) fn warn(&self, frontend: &dyn Frontend) {
         for (name, target) in self.targets() {
             if let Target::Queue(queue) = target {
                 frontend.write(&format!(
-                    "warning: queues are not served yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
+                    "warning: queues are not supported yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
                 ));
             }
         }
     }
 
-    /// All that anybody is told of, with who it is that tells.
+    /// All destinations and notification targets, with the function or machine that names each.
     fn targets(&self) -> impl Iterator<Item = (&String, &Target)> {
         let Config { functions, state_machines, .. } = &self.config;
         let functions = functions.iter().flat_map(|function| {
@@ -53,7 +54,7 @@ impl Project {
         functions.chain(machines)
     }
 
-    /// All functions, with the code that was seen.
+    /// All functions, with the state of their code.
     pub(super) fn deployment(&self, settings: &Settings, seen: &Snapshot) -> Deployment {
         let Settings { region, account, wait_scale_millionths, .. } = settings;
         let mut deployment = Deployment::of(&self.config, region, account, *wait_scale_millionths);
@@ -63,35 +64,39 @@ impl Project {
         deployment
     }
 
-    /// Makes the machines as the configuration has them.
-    pub(super) async fn deploy_machines(&self, service: &Service, account: &str) -> Result<()> {
+    /// Creates or updates the state machines of the configuration.
+    pub(super) async fn deploy_machines(
+        &self,
+        service: &Arc<Service>,
+        account: &str,
+    ) -> Result<()> {
         for machine in &self.config.state_machines {
             machines::deploy(service, machine, account, &self.entry).await?;
         }
         Ok(())
     }
 
-    /// The machines that came from its file and are no longer in it.
-    pub(super) async fn left_behind(&self, service: &Service) -> Result<BTreeSet<String>> {
+    /// The machines that were created from its file and are no longer in it.
+    pub(super) async fn orphans(&self, service: &Arc<Service>) -> Result<BTreeSet<String>> {
         let mut found = machines::made_of(service, &self.entry).await?;
         found.retain(|name| !self.machines().any(|here| here == name));
         Ok(found)
     }
 
-    /// What is told of one of those.
-    pub(super) fn farewell(&self, machine: &str) -> String {
+    /// The message about one of them.
+    pub(super) fn orphan_message(&self, machine: &str) -> String {
         let file = self.entry.file_name().unwrap_or(self.entry.as_os_str()).display();
         format!(
-            "state machine '{machine}' is no longer in {file} and stays; `everstep machines delete {machine}` removes it"
+            "state machine '{machine}' is no longer in {file} but still exists; to delete it: everstep machines delete {machine}"
         )
     }
 
     /// `2 functions, 1 state machine`
     pub(super) fn summary(&self) -> String {
         let Config { functions, state_machines, .. } = &self.config;
-        let words = [(functions.len(), "function"), (state_machines.len(), "state machine")];
-        let words = words.into_iter().map(|(number, noun)| count(number, noun));
-        format!("{} from {}", words.collect::<Vec<_>>().join(", "), self.entry.display())
+        let counts = [(functions.len(), "function"), (state_machines.len(), "state machine")];
+        let counts = counts.into_iter().map(|(number, noun)| count(number, noun));
+        format!("{} from {}", counts.collect::<Vec<_>>().join(", "), self.entry.display())
     }
 
     pub(super) fn machines(&self) -> impl Iterator<Item = &str> {
@@ -102,7 +107,7 @@ impl Project {
         self.config.functions.iter().map(|function| function.name.as_str())
     }
 
-    /// Where its files are.
+    /// The files to watch.
     pub(super) fn places(&self) -> Places {
         let Config { functions, state_machines, .. } = &self.config;
         let definition = |machine: &StateMachine| match &machine.definition.origin {
@@ -121,7 +126,7 @@ impl Project {
         }
     }
 
-    /// A path as people know it: from the folder of the configuration.
+    /// A path relative to the folder of the configuration.
     pub(super) fn shown(&self, path: &Path) -> String {
         let entry = absolute(&self.entry);
         let folder = entry.parent().unwrap_or(Path::new("/"));

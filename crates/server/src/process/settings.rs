@@ -1,4 +1,4 @@
-//! Settings of the server: flags and environment first, then the file, then what is usual.
+//! Settings of the server: flags and environment first, then the file, then defaults.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::frontend::Others;
 use super::log_events::Target;
 
-/// What somebody has said; the rest is as usual.
+/// Settings that were given; the others have defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Given {
@@ -46,13 +46,13 @@ pub(super) struct Settings {
     pub(super) log_events: Option<Target>,
     /// The configuration of functions and machines.
     pub(super) functions: Option<PathBuf>,
-    /// Where Lambda functions are invoked that are not known here.
+    /// The endpoint that invokes the Lambda functions that this server does not have.
     pub(super) lambda_endpoint: Option<String>,
     pub(super) wait_scale_millionths: u64,
     pub(super) mock_config: Option<PathBuf>,
 }
 
-/// Where a server listens that is not told.
+/// The default.
 pub(super) const LISTEN: &str = "127.0.0.1:8083";
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -69,19 +69,19 @@ impl Settings {
         let keys = Keys::new(given.access_keys).context("access keys")?;
         if !listen.ip().is_loopback() && keys.is_empty() {
             bail!(
-                "{listen} is not a loopback address, so callers must sign their requests, and there are no access \
-                 keys\nhint: set EVERSTEP_ACCESS_KEYS=ID:SECRET, or listen on 127.0.0.1"
+                "cannot listen on {listen} without access keys: it is not a loopback address\nhint: set \
+                 EVERSTEP_ACCESS_KEYS=ID:SECRET, or listen on 127.0.0.1"
             );
         }
         let dialect = given.dialect.as_deref().unwrap_or("spec");
         let Some(dialect) = Dialect::find(dialect) else {
-            bail!("there is no dialect '{dialect}': `spec` or `aws`");
+            bail!("invalid dialect '{dialect}': use `spec` or `aws`");
         };
         let account = given.account.or_else(|| variable("AWS_ACCOUNT_ID"));
         let account = account.unwrap_or_else(|| "123456789012".to_owned());
         let region = given.region.or_else(|| variable("AWS_DEFAULT_REGION"));
         if account.len() != 12 || !account.bytes().all(|byte| byte.is_ascii_digit()) {
-            bail!("an account is twelve digits, not '{account}'");
+            bail!("invalid account '{account}': an account has twelve digits");
         }
         let tls = match (given.tls_cert, given.tls_key) {
             (Some(certificates), Some(key)) => Some((certificates, key)),
@@ -90,7 +90,7 @@ impl Settings {
         };
         Ok(Self {
             listen,
-            data: given.data.map_or_else(usual_data, Ok)?,
+            data: given.data.map_or_else(default_data, Ok)?,
             dialect,
             region: region.unwrap_or_else(|| "us-east-1".to_owned()),
             account,
@@ -107,7 +107,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Where functions run that are not configured here.
+    /// Where functions run that the configuration does not have.
     pub(super) fn others(&self) -> Others {
         if self.lambda_endpoint.is_some() { Others::Elsewhere } else { Others::Nowhere }
     }
@@ -152,13 +152,13 @@ impl Given {
     }
 }
 
-/// What AWS Step Functions Local and the AWS tools are told, where nobody says anything here.
+/// A variable of AWS Step Functions Local or of the AWS tools.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn endpoint(url: String) -> Result<String> {
-    everstep_client::check_url(&url).context("the endpoint of Lambda")?;
+    everstep_client::check_url(&url).context("invalid Lambda endpoint")?;
     Ok(url.trim_end_matches('/').to_owned())
 }
 
@@ -168,31 +168,31 @@ const MILLION: u64 = 1_000_000;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds")]
 fn scale(factor: f64) -> Result<u64> {
     if !(0.0..=1000.0).contains(&factor) {
-        bail!("waits are scaled by a factor from 0 to 1000, not by {factor}");
+        bail!("invalid wait time scale {factor}: use a factor from 0 to 1000");
     }
     Ok((factor * MILLION as f64).round() as u64)
 }
 
 fn read(path: &Path) -> Result<Given> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("{} is not right", path.display()))
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("invalid settings in {}", path.display()))
 }
 
 fn address(text: &str) -> Result<SocketAddr> {
     let text = if text.contains(':') { text.to_owned() } else { format!("127.0.0.1:{text}") };
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.with_context(|| {
-        format!("'{text}' is no address to listen on: ADDRESS:PORT, such as 127.0.0.1:8083")
+        format!("invalid address '{text}': use ADDRESS:PORT, such as 127.0.0.1:8083")
     })
 }
 
 /// `$XDG_STATE_HOME/everstep`, else `~/.local/state/everstep`.
-fn usual_data() -> Result<PathBuf> {
+fn default_data() -> Result<PathBuf> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    let state = state.context("there is no home directory to keep the data in: give --data DIR")?;
+    let state = state.context("no home directory to keep the data in: use --data DIR")?;
     Ok(state.join("everstep"))
 }
 
@@ -210,8 +210,8 @@ mod tests {
         check(0.01, Ok(10_000));
         check(0.0, Ok(0));
         check(1000.0, Ok(1_000_000_000));
-        check(-1.0, Err("waits are scaled by a factor from 0 to 1000, not by -1"));
-        check(f64::NAN, Err("waits are scaled by a factor from 0 to 1000, not by NaN"));
+        check(-1.0, Err("invalid wait time scale -1: use a factor from 0 to 1000"));
+        check(f64::NAN, Err("invalid wait time scale NaN: use a factor from 0 to 1000"));
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
             assert_eq!(found.as_deref().map_err(|error| &**error), expected, "{url}");
         };
         check("http://localhost:3001/", Ok("http://localhost:3001"));
-        let wrong = "the endpoint of Lambda: localhost:3001 cannot be called: a URL begins with http:// or https://";
+        let wrong = "invalid Lambda endpoint: localhost:3001 cannot be called: a URL begins with http:// or https://";
         check("localhost:3001", Err(wrong));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use everstep_api::protocol::{Operation, conforms};
 use everstep_executions::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
 use everstep_interpreter::{Dialect, Failure};
-use everstep_server::{Building, Place, Service, Unsupported};
+use everstep_server::{Notifier, Parts, Place, Service, Unsupported};
 use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
 use serde_json::{Value, json};
 
@@ -45,8 +45,10 @@ impl TaskRunner for Functions {
     }
 
     fn cancel(&self, _cancelled: Cancelled) {}
+}
 
-    fn tell(&self, failed: Failed) {
+impl Notifier for Functions {
+    fn notify(self: Arc<Self>, failed: Failed) {
         self.failed.lock().expect("no thread panics").push(failed);
     }
 }
@@ -56,6 +58,12 @@ pub(crate) struct House {
     pub(crate) clock: Arc<Hands>,
     pub(crate) functions: Arc<Functions>,
     pub(crate) service: Arc<Service>,
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.service.shut_down();
+    }
 }
 
 pub(crate) type Refusal = (String, String);
@@ -175,15 +183,13 @@ pub(crate) fn open(
     clock: &Arc<Hands>,
     functions: &Arc<Functions>,
 ) -> Arc<Service> {
-    let building = Building {
-        store: store.clone(),
-        functions: functions.clone(),
-        observer: Arc::new(Silent),
-        clock: clock.clone(),
+    let service = Service::new(Parts {
         settings: Settings { workers: 1, seed: Some(1), ..Settings::default() },
         place: Place { dialect: Dialect::Aws, ..Place::default() },
-    };
-    Service::open(building).expect("it opens")
+        ..Parts::new(store.clone(), clock.clone(), functions.clone())
+    });
+    service.start(Some(functions.clone()), Arc::new(Silent)).expect("it starts");
+    service
 }
 
 pub(crate) fn pass() -> Value {

@@ -1,12 +1,12 @@
 //! A service on a store in memory, with a clock that the test sets and tasks that wait for it.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_executions::{Cancelled, Clock, Settings, Silent, Task, TaskRunner};
-use everstep_server::{Building, Place, Service};
-use everstep_store::{MemoryStore, Scan, Shard, Space, Store, after_prefix};
+use everstep_server::{Parts, Service};
+use everstep_store::{Batch, Done, MemoryStore, Row, Scan, Shard, Space, Store, after_prefix};
 use serde_json::{Value, json};
 
 pub(crate) const PLACE: &str = "arn:aws:states:us-east-1:123456789012";
@@ -35,27 +35,73 @@ impl TaskRunner for Held {
     fn cancel(&self, _cancelled: Cancelled) {}
 }
 
+/// A store that can break down.
+pub(crate) struct Disk {
+    rows: MemoryStore,
+    is_broken: AtomicBool,
+}
+
+impl Disk {
+    fn new() -> Self {
+        Self { rows: MemoryStore::new(4), is_broken: AtomicBool::new(false) }
+    }
+
+    /// From now on nothing can be written.
+    pub(crate) fn break_down(&self) {
+        self.is_broken.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Store for Disk {
+    fn shards(&self) -> u16 {
+        self.rows.shards()
+    }
+
+    fn commit(&self, batch: Batch, done: Done) {
+        if self.is_broken.load(Ordering::SeqCst) {
+            done(Err(everstep_store::Error::Failed("the disk is full".into())));
+        } else {
+            self.rows.commit(batch, done);
+        }
+    }
+
+    fn get(
+        &self,
+        shard: Shard,
+        space: Space,
+        key: &[u8],
+    ) -> everstep_store::Result<Option<Vec<u8>>> {
+        self.rows.get(shard, space, key)
+    }
+
+    fn scan(&self, shard: Shard, space: Space, scan: Scan<'_>) -> everstep_store::Result<Vec<Row>> {
+        self.rows.scan(shard, space, scan)
+    }
+}
+
 pub(crate) struct House {
     pub(crate) service: Arc<Service>,
-    store: Arc<MemoryStore>,
+    pub(crate) store: Arc<Disk>,
     clock: Arc<Hand>,
     held: Arc<Held>,
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.service.shut_down();
+    }
 }
 
 impl House {
     pub(crate) fn new() -> Self {
         let clock = Arc::new(Hand(AtomicI64::new((NOW * 1000.0) as i64)));
         let held = Arc::new(Held::default());
-        let store = Arc::new(MemoryStore::new(4));
-        let building = Building {
-            store: store.clone(),
-            functions: held.clone(),
-            observer: Arc::new(Silent),
-            clock: clock.clone(),
+        let store = Arc::new(Disk::new());
+        let service = Service::new(Parts {
             settings: Settings { workers: 1, ..Settings::default() },
-            place: Place::default(),
-        };
-        let service = Service::open(building).expect("the service opens");
+            ..Parts::new(store.clone(), clock.clone(), held.clone())
+        });
+        service.start(None, Arc::new(Silent)).expect("the service starts");
         Self { service, store, clock, held }
     }
 

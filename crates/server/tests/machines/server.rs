@@ -2,16 +2,16 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::Arc;
 
+use everstep_api::protocol::Operation;
 use everstep_server::{Listening, serve};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::house::House;
 
-/// Sends a request to a server that listens so; its answer begins and ends so.
-async fn check(listening: Listening, request: &str, status: &str, end: &str) {
-    let house = House::new();
+/// Sends a request; its answer begins and ends so.
+async fn check(house: &House, request: &str, status: &str, end: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let sent = format!("{request}\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -23,7 +23,7 @@ async fn check(listening: Listening, request: &str, status: &str, end: &str) {
         answer
     });
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = serve(listener, house.service.clone(), listening, async {
+    let serving = serve(listener, house.service.clone(), Listening::default(), async {
         let _ = stopped.await;
     });
     let asking = async {
@@ -37,22 +37,24 @@ async fn check(listening: Listening, request: &str, status: &str, end: &str) {
 }
 
 #[tokio::test]
-async fn health_is_that_of_all_engines() {
+async fn health_is_that_of_the_engine() {
     let request = "GET /health HTTP/1.1";
-    check(Listening::default(), request, "200", "{\"status\":\"ok\"}\n").await;
-    let ailing = |why: Option<&'static str>| Listening {
-        ailing: Some(Arc::new(move || why.map(str::to_owned))),
-        ..Listening::default()
-    };
-    check(ailing(None), request, "200", "{\"status\":\"ok\"}\n").await;
-    check(ailing(Some("the disk is full")), request, "503", "the disk is full\n").await;
+    let house = House::new();
+    let machine = house.machine("m").await;
+    check(&house, request, "200", "{\"status\":\"ok\"}\n").await;
+    let start = json!({ "stateMachineArn": machine });
+    house.call("StartExecution", start.clone()).await;
+    house.store.break_down();
+    house.service.call(Operation::StartExecution, &start).await.expect_err("nothing is stored");
+    check(&house, request, "503", "the disk is full\n").await;
 }
 
 #[tokio::test]
 async fn web_pages_are_refused_wherever_they_call() {
+    let house = House::new();
     for line in ["POST / HTTP/1.1", "GET /health HTTP/1.1", "OPTIONS /elsewhere HTTP/1.1"] {
         let request = format!("{line}\r\nOrigin: http://evil.example");
         let end = "the header 'Origin' is of another host than 'Host'\"}";
-        check(Listening::default(), &request, "403", end).await;
+        check(&house, &request, "403", end).await;
     }
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::{named, of_query, refused};
-use crate::extension::{Invoke, Invoked, Manner, Refusal};
+use crate::functions::{InvocationType, Invoke, Invoked, Refusal};
 
 /// As much of a log as Lambda shows.
 const LOG_BYTES_MAX: usize = 4096;
@@ -24,10 +24,10 @@ pub(super) fn read(
 ) -> Result<Invoke, Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (function, qualifier) = named(called)?;
-    let manner = match text("x-amz-invocation-type").unwrap_or("RequestResponse") {
-        "RequestResponse" => Manner::RequestResponse,
-        "Event" => Manner::Event,
-        "DryRun" => Manner::DryRun,
+    let invocation_type = match text("x-amz-invocation-type").unwrap_or("RequestResponse") {
+        "RequestResponse" => InvocationType::RequestResponse,
+        "Event" => InvocationType::Event,
+        "DryRun" => InvocationType::DryRun,
         other => {
             let message = format!(
                 "the invocation type '{other}' is none of RequestResponse, Event and DryRun"
@@ -43,7 +43,7 @@ pub(super) fn read(
     let qualifier = qualifier.or_else(|| of_query(uri, "Qualifier")).map(str::to_owned);
     let key = text("idempotency-key").or_else(|| text("x-everstep-execution-name"));
     let (function, key) = (function.to_owned(), key.map(str::to_owned));
-    Ok(Invoke { function, qualifier, manner, payload, client_context, key })
+    Ok(Invoke { function, qualifier, invocation_type, payload, client_context, key })
 }
 
 /// What the caller tells the code beside the event.
@@ -66,23 +66,23 @@ pub(super) fn wants_log(headers: &HeaderMap) -> bool {
 }
 
 pub(super) fn written(
-    manner: Manner,
+    invocation_type: InvocationType,
     tail: bool,
     outcome: Result<Invoked, Refusal>,
 ) -> Response<Body> {
     match outcome {
-        Ok(invoked) => answer(manner, tail, invoked),
+        Ok(invoked) => answer(invocation_type, tail, invoked),
         Err(refusal) => refused(&refusal, &uuid::Uuid::new_v4().to_string()),
     }
 }
 
-fn answer(manner: Manner, tail: bool, invoked: Invoked) -> Response<Body> {
-    let status = match manner {
-        Manner::RequestResponse => 200,
-        Manner::Event => 202,
-        Manner::DryRun => 204,
+fn answer(invocation_type: InvocationType, tail: bool, invoked: Invoked) -> Response<Body> {
+    let status = match invocation_type {
+        InvocationType::RequestResponse => 200,
+        InvocationType::Event => 202,
+        InvocationType::DryRun => 204,
     };
-    let log = (tail && manner == Manner::RequestResponse).then(|| log(&invoked));
+    let log = (tail && invocation_type == InvocationType::RequestResponse).then(|| log(&invoked));
     let mut response = Response::builder()
         .status(status)
         .header("x-amzn-RequestId", invoked.id)

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::body::Broken;
 use super::handler::Desk;
-use crate::extension::{Extension, Lookup, Refusal};
+use crate::functions::{Functions, Lookup, Refusal};
 
 /// Lambda's six megabytes.
 const BYTES_MAX: usize = 6 << 20;
@@ -50,14 +50,14 @@ async fn invoke(
     Path(name): Path<String>,
     request: Request<Body>,
 ) -> Response<Body> {
-    let (head, payload, extension) = match admitted(&desk, request).await {
+    let (head, payload, functions) = match admitted(&desk, request).await {
         Ok(admitted) => admitted,
         Err(refusal) => return refused(&refusal, &request_id()),
     };
     match invoke::read(&name, &head.uri, &head.headers, payload) {
         Ok(invoke) => {
-            let (manner, tail) = (invoke.manner, invoke::wants_log(&head.headers));
-            invoke::written(manner, tail, extension.invoke(invoke).await)
+            let (kind, tail) = (invoke.invocation_type, invoke::wants_log(&head.headers));
+            invoke::written(kind, tail, functions.invoke(invoke).await)
         }
         Err(refusal) => refused(&refusal, &request_id()),
     }
@@ -104,7 +104,7 @@ async fn look_up(
     read: impl FnOnce(&Uri) -> Result<Lookup, Refusal>,
 ) -> Response<Body> {
     let admitted = admitted(desk, request).await;
-    let answer = admitted.and_then(|(head, _, extension)| extension.look_up(&read(&head.uri)?));
+    let answer = admitted.and_then(|(head, _, functions)| functions.look_up(&read(&head.uri)?));
     match answer {
         Ok(answer) => Response::builder()
             .header("x-amzn-RequestId", request_id())
@@ -119,15 +119,15 @@ async fn look_up(
 async fn admitted(
     desk: &Desk,
     request: Request<Body>,
-) -> Result<(Parts, Vec<u8>, &Arc<dyn Extension>), Refusal> {
-    let Some(extension) = &desk.extension else {
+) -> Result<(Parts, Vec<u8>, &Functions), Refusal> {
+    let Some(functions) = &desk.service.functions else {
         let message = "this server has no functions: give it an everstep.yaml with --functions";
         return Err(Refusal::new(404, "ResourceNotFoundException", message));
     };
     let (head, body) = request.into_parts();
     let body = desk.body(body, BYTES_MAX).await.map_err(|broken| unreceived(&broken))?;
     desk.admit(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
-    Ok((head, body.bytes().to_vec(), extension))
+    Ok((head, body.bytes().to_vec(), functions))
 }
 
 /// The bare name of a function and its qualifier. `called` is a name, a name with a qualifier, an ARN, or a

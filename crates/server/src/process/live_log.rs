@@ -1,55 +1,54 @@
-//! Tells people what a server does as it happens: for `everstep dev`.
+//! The log of `everstep dev`: what executions and functions do, as it happens.
 //!
-//! Lines go to a thread of their own, through a queue with an end: nobody who runs anything waits for a
-//! terminal. What does not fit is counted and told.
+//! A thread of its own writes the lines from a bounded queue, so that nothing ever waits for a terminal. Lines
+//! that do not fit are counted and dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::Result;
-use everstep_executions::{
-    Cancelled, ExecutionId, Failed, Message, Postbox, Report, Step, Task, TaskRunner,
-};
+use everstep_executions::{Failed, Step};
 use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_invocations::{Invocation, State};
-use everstep_runners::{Event as Happened, Observer, Stream as Said};
+use everstep_runners::{Event as FunctionEvent, Observer, Stream};
 use serde_json::Value;
 
 use super::frontend::Frontend;
 use super::words::{count, duration};
+use crate::dispatch::TaskObserver;
 
-/// Lines that may wait to be written.
+/// Lines that can be queued.
 const QUEUE: usize = 4096;
 
 #[derive(Clone)]
-pub(crate) struct Teller {
+pub(crate) struct LiveLog {
     lines: SyncSender<String>,
-    lost: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
 }
 
-impl Teller {
+impl LiveLog {
     pub(crate) fn start(frontend: Arc<dyn Frontend>) -> Result<Self> {
         let (lines, queue) = sync_channel::<String>(QUEUE);
-        let lost = Arc::new(AtomicU64::new(0));
-        let counted = lost.clone();
+        let dropped = Arc::new(AtomicU64::new(0));
+        let counted = dropped.clone();
         let write = move || {
             for line in queue {
-                let lost = counted.swap(0, Ordering::Relaxed);
-                if lost > 0 {
-                    frontend.write(&format!("... {lost} lines were too many\n"));
+                let dropped = counted.swap(0, Ordering::Relaxed);
+                if dropped > 0 {
+                    frontend.write(&format!("... {dropped} lines dropped\n"));
                 }
                 frontend.write(&line);
             }
         };
-        std::thread::Builder::new().name("teller".to_owned()).spawn(write)?;
-        Ok(Self { lines, lost })
+        std::thread::Builder::new().name("live-log".to_owned()).spawn(write)?;
+        Ok(Self { lines, dropped })
     }
 
-    pub(crate) fn tell(&self, line: &str) {
+    pub(crate) fn write(&self, line: &str) {
         if self.lines.try_send(format!("{line}\n")).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -59,38 +58,36 @@ impl Teller {
         for event in &step.events {
             match event {
                 Event::ExecutionStarted { input, .. } => {
-                    self.tell(&format!("> {who} started with {}", short(&input.text())));
+                    self.write(&format!("> {who} started with {}", short(&input.text())));
                 }
                 Event::ExecutionRedriven { count, .. } => {
-                    self.tell(&format!("> {who} goes on: redrive {count}"));
+                    self.write(&format!("> {who} redriven: redrive {count}"));
                 }
                 Event::ExecutionSucceeded { output, .. } => {
-                    self.tell(&format!("+ {who} succeeded: {}", short(&output.text())));
+                    self.write(&format!("+ {who} succeeded: {}", short(&output.text())));
                 }
                 Event::ExecutionFailed { failure, .. } => {
-                    self.tell(&format!("! {who} failed: {}", words(failure)));
+                    self.write(&format!("! {who} failed: {}", described(failure)));
                 }
-                Event::ExecutionTimedOut { .. } => self.tell(&format!("! {who} timed out")),
+                Event::ExecutionTimedOut { .. } => self.write(&format!("! {who} timed out")),
                 Event::ExecutionAborted { failure, .. } => {
-                    self.tell(&format!("! {who} was stopped: {}", words(failure)));
+                    self.write(&format!("! {who} was stopped: {}", described(failure)));
                 }
                 _ => {}
             }
         }
     }
-}
 
-impl Teller {
-    /// Ends of attempts and of invocations. Of a call that somebody waits for without a key nothing is said:
-    /// he is told himself.
+    /// Ends of attempts and of invocations. Synchronous calls without a key are not logged: their callers see
+    /// the result.
     pub(crate) fn changed(&self, invocation: &Invocation) {
-        if let Some(line) = told(invocation) {
-            self.tell(&line);
+        if let Some(line) = line(invocation) {
+            self.write(&line);
         }
     }
 }
 
-fn told(invocation: &Invocation) -> Option<String> {
+fn line(invocation: &Invocation) -> Option<String> {
     let Invocation { id, function, attempts, state, .. } = invocation;
     let attempt = attempts.latest();
     let why = attempt.and_then(|attempt| attempt.failure.as_ref()).map(|failure| {
@@ -104,7 +101,7 @@ fn told(invocation: &Invocation) -> Option<String> {
         State::Waiting { .. } => {
             let delay = attempt.and_then(|attempt| attempt.next_delay_ms)?;
             let (n, delay) = (attempts.started(), i64::try_from(delay).unwrap_or(i64::MAX));
-            format!("! {function} attempt {n} failed: {why}; again in {}", duration(delay))
+            format!("! {function} attempt {n} failed: {why}; retry in {}", duration(delay))
         }
         State::Succeeded if attempts.started() > 1 => {
             format!("+ {function} succeeded after {times}")
@@ -134,16 +131,16 @@ fn who(arn: &str) -> String {
     }
 }
 
-fn words(failure: &Failure) -> String {
+fn described(failure: &Failure) -> String {
     let cause = failure.cause.as_deref().unwrap_or_default();
-    // A function's cause is all that it said, as JSON.
-    let said: Option<Value> = serde_json::from_str(cause).ok();
-    let message = said.as_ref().and_then(|said| said.get("errorMessage")?.as_str());
+    // The cause of a function's failure is its error, as JSON.
+    let error: Option<Value> = serde_json::from_str(cause).ok();
+    let message = error.as_ref().and_then(|error| error.get("errorMessage")?.as_str());
     let cause = message.unwrap_or(cause);
     match failure.error.as_deref() {
         Some(error) if cause.is_empty() => error.to_owned(),
         Some(error) => format!("{error}: {}", short(cause)),
-        None if cause.is_empty() => "without a word".to_owned(),
+        None if cause.is_empty() => "no error name, no cause".to_owned(),
         None => short(cause),
     }
 }
@@ -158,68 +155,36 @@ fn short(text: &str) -> String {
     }
 }
 
-impl Observer for Teller {
-    fn observe(&self, event: &Happened) {
+impl Observer for LiveLog {
+    fn observe(&self, event: &FunctionEvent) {
         match event {
-            Happened::Line { function, stream, text, .. } => {
-                let mark = if *stream == Said::Stderr { "!" } else { "|" };
+            FunctionEvent::Line { function, stream, text, .. } => {
+                let mark = if *stream == Stream::Stderr { "!" } else { "|" };
                 // Python's clients put a stack trace on one line, with these in between.
                 for line in text.split('\r') {
-                    self.tell(&format!("  {function} {mark} {line}"));
+                    self.write(&format!("  {function} {mark} {line}"));
                 }
             }
-            Happened::Misbehaved { function, what, .. } => {
-                self.tell(&format!("! {function}: {what}"));
+            FunctionEvent::Misbehaved { function, what, .. } => {
+                self.write(&format!("! {function}: {what}"));
             }
-            Happened::Reaped { pid } => {
-                self.tell(&format!("  process {pid} of an earlier run was ended"));
+            FunctionEvent::Reaped { pid } => {
+                self.write(&format!("  killed process {pid}, left over from an earlier run"));
             }
-            Happened::Lost { events } => self.tell(&format!("... {events} lines were too many")),
-            Happened::Started { .. } | Happened::Ended { .. } => {}
+            FunctionEvent::Lost { events } => self.write(&format!("... {events} lines dropped")),
+            FunctionEvent::Started { .. } | FunctionEvent::Ended { .. } => {}
         }
     }
 }
 
-/// Runs tasks, and tells which of them fail; and who is told of executions that do.
-pub(crate) struct Told {
-    pub(crate) tasks: Arc<dyn TaskRunner>,
-    pub(crate) teller: Teller,
-}
-
-impl TaskRunner for Told {
-    fn dispatch(&self, task: Task) {
-        let who = format!("{} {}", who(&task.execution_arn), task.state);
-        let teller = self.teller.clone();
-        self.tasks.dispatch(task.heard_by(|postbox| Arc::new(Ear { who, teller, postbox })));
+impl TaskObserver for LiveLog {
+    fn task_failed(&self, execution_arn: &str, state: &str, failure: &Failure) {
+        self.write(&format!("! {} {state} failed: {}", who(execution_arn), described(failure)));
     }
 
-    fn cancel(&self, cancelled: Cancelled) {
-        self.tasks.cancel(cancelled);
-    }
-
-    fn tell(&self, failed: Failed) {
+    fn notifying(&self, failed: &Failed) {
         let (who, target) = (who(&failed.execution_arn), &failed.ending.target);
-        self.teller.tell(&format!("> {who}: {target} is told of the failure"));
-        self.tasks.tell(failed);
-    }
-
-    fn lacks_activity(&self, arn: &str) -> bool {
-        self.tasks.lacks_activity(arn)
-    }
-}
-
-struct Ear {
-    who: String,
-    teller: Teller,
-    postbox: Arc<dyn Postbox>,
-}
-
-impl Postbox for Ear {
-    fn post(&self, id: ExecutionId, message: Message) {
-        if let Message::Report { report: Report::Failed { failure, .. }, .. } = &message {
-            self.teller.tell(&format!("! {} failed: {}", self.who, words(failure)));
-        }
-        self.postbox.post(id, message);
+        self.write(&format!("> {who}: notifying {target} of the failure"));
     }
 }
 
@@ -228,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executions_are_told_by_machine_and_name() {
+    fn executions_are_named_by_machine_and_name() {
         let check = |arn, expected| assert_eq!(who(arn), expected);
         check("arn:aws:states:us-east-1:1:execution:order:e-1", "order/e-1");
         check("arn:aws:states:us-east-1:1:express:order:e-1:x", "order/e-1:x");
@@ -236,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_in_a_line() {
-        assert_eq!(words(&Failure::new("E", "why\nnot")), "E: why not");
+    fn failures_fit_on_a_line() {
+        assert_eq!(described(&Failure::new("E", "why\nnot")), "E: why not");
         let said = r#"{"errorMessage":"why","errorType":"E"}"#;
-        assert_eq!(words(&Failure::new("E", said)), "E: why");
-        assert_eq!(words(&Failure::new("E", "7")), "E: 7");
-        assert_eq!(words(&Failure::default()), "without a word");
+        assert_eq!(described(&Failure::new("E", said)), "E: why");
+        assert_eq!(described(&Failure::new("E", "7")), "E: 7");
+        assert_eq!(described(&Failure::default()), "no error name, no cause");
         assert_eq!(short(&"x".repeat(500)).len(), 163);
     }
 }

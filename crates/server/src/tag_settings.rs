@@ -101,7 +101,7 @@ pub(crate) fn check(
     tags: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
     for (key, value) in tags.iter().filter(|(key, _)| is_own(key)) {
-        if let Some(problem) = problem(service.targets(), holder, key, value) {
+        if let Some(problem) = problem(&*service.targets, holder, key, value) {
             return Err(Error::common(Common::Validation, problem));
         }
     }

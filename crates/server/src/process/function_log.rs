@@ -1,5 +1,4 @@
-//! What functions say, for a server that nobody watches: a line each on standard error, as their own
-//! platforms do, with the function and the request it was said for.
+//! What functions write, in the log of `everstep serve`: each line with the function and the request id.
 
 use std::sync::Arc;
 
@@ -7,9 +6,9 @@ use everstep_runners::{Event, Observer};
 
 use super::frontend::Frontend;
 
-pub(crate) struct Lines(pub(crate) Arc<dyn Frontend>);
+pub(super) struct FunctionLog(pub(super) Arc<dyn Frontend>);
 
-impl Observer for Lines {
+impl Observer for FunctionLog {
     fn observe(&self, event: &Event) {
         let line = match event {
             Event::Line { function, tag, text, .. } => {
@@ -19,8 +18,12 @@ impl Observer for Lines {
             Event::Misbehaved { function, pid, what } => {
                 format!("warning: {function} (process {pid}): {what}\n")
             }
-            Event::Reaped { pid } => format!("process {pid} of an earlier run was ended\n"),
-            Event::Lost { events } => format!("warning: {events} lines of functions were lost\n"),
+            Event::Reaped { pid } => {
+                format!("killed process {pid}, left over from an earlier run\n")
+            }
+            Event::Lost { events } => {
+                format!("warning: {events} lines of functions were dropped\n")
+            }
             Event::Started { .. } | Event::Ended { .. } => return,
         };
         self.0.write(&line);

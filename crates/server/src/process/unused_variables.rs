@@ -1,8 +1,8 @@
-//! What AWS Step Functions Local is told by its environment, and nothing here is.
+//! Environment variables of AWS Step Functions Local that have no effect here.
 
 use super::frontend::Frontend;
 
-/// Where other services are, which no task here calls.
+/// Endpoints of services that no task here can call.
 const UNUSED: [&str; 12] = [
     "ATHENA_ENDPOINT",
     "BATCH_ENDPOINT",
@@ -18,7 +18,7 @@ const UNUSED: [&str; 12] = [
     "STEP_FUNCTIONS_ENDPOINT",
 ];
 
-/// A line for those that are set, so that nobody waits for what does not come.
+/// Warns of those that are set.
 pub(super) fn warn(frontend: &dyn Frontend) {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some(line) = unused(is_set) {
@@ -28,7 +28,9 @@ pub(super) fn warn(frontend: &dyn Frontend) {
 
 fn unused(is_set: impl Fn(&str) -> bool) -> Option<String> {
     let set: Vec<&str> = UNUSED.into_iter().filter(|name| is_set(name)).collect();
-    (!set.is_empty()).then(|| format!("warning: not used: {}\n", set.join(", ")))
+    (!set.is_empty()).then(|| {
+        format!("warning: these environment variables have no effect: {}\n", set.join(", "))
+    })
 }
 
 #[cfg(test)]
@@ -39,7 +41,8 @@ mod tests {
     fn variables_that_are_not_used() {
         assert_eq!(unused(|_| false), None);
         let set = |name: &str| ["SQS_ENDPOINT", "SNS_ENDPOINT", "HOME"].contains(&name);
-        let expected = "warning: not used: SNS_ENDPOINT, SQS_ENDPOINT\n";
+        let expected =
+            "warning: these environment variables have no effect: SNS_ENDPOINT, SQS_ENDPOINT\n";
         assert_eq!(unused(set).as_deref(), Some(expected));
     }
 }

@@ -1,0 +1,147 @@
+//! Who runs a task: one table, from the kind of its resource to the runner.
+
+use std::sync::Arc;
+
+use everstep_asl::model::{Pattern, Resource};
+use everstep_executions::{
+    Cancelled, ExecutionId, Failed, Job, Message, Postbox, Report, Task, TaskRunner,
+};
+use everstep_interpreter::Failure;
+
+use crate::nested::Errand;
+use crate::service::Service;
+use crate::{callback, map_run, nested, unsupported};
+
+/// Delivers notifications of failed executions.
+pub trait Notifier: Send + Sync {
+    /// Called on a thread of the engine, so it may not wait. Called again after each start until
+    /// [`Failed::told`] is.
+    fn notify(self: Arc<Self>, failed: Failed);
+}
+
+/// Learns of tasks that fail. Methods are called on threads that may not wait.
+pub trait TaskObserver: Send + Sync {
+    /// A task's runner reported a failure. Whether the execution still waits for it is not known yet.
+    fn task_failed(&self, execution_arn: &str, state: &str, failure: &Failure);
+
+    /// A notification of a failed execution is about to be delivered.
+    fn notifying(&self, failed: &Failed);
+}
+
+/// The runner that the engine is started with.
+pub(crate) struct Dispatcher {
+    pub(crate) service: Arc<Service>,
+    pub(crate) notifier: Option<Arc<dyn Notifier>>,
+}
+
+/// What runs a task.
+enum Kind {
+    MapRun,
+    Activity {
+        arn: String,
+    },
+    /// An operation of this service, such as starting an execution.
+    Operation(Errand),
+    /// A function, here or at a Lambda endpoint, or a URL.
+    Function,
+    Unsupported,
+}
+
+impl Kind {
+    fn of(job: &Job) -> (Self, Pattern) {
+        let Job::Call { resource, .. } = job else { return (Self::MapRun, Pattern::Sync) };
+        let resource = Resource::classify(resource);
+        let pattern = resource.pattern();
+        let kind = match resource {
+            Resource::Activity { arn } => Self::Activity { arn },
+            Resource::Placeholder(_) => Self::Unsupported,
+            Resource::Lambda { .. } | Resource::Uri(_) => Self::Function,
+            Resource::Service { .. } => match nested::errand(&resource) {
+                Some(errand) => Self::Operation(errand),
+                None => Self::Function,
+            },
+        };
+        (kind, pattern)
+    }
+}
+
+/// Hands a task to what runs it. Never waits.
+pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
+    let task = observed(service, task);
+    let task = match &service.test_cases {
+        Some(test_cases) => test_cases.answer(task),
+        None => Some(task),
+    };
+    let Some(task) = task else { return };
+    let (kind, pattern) = Kind::of(&task.job);
+    let task = match pattern {
+        Pattern::WaitForTaskToken => callback::awaited(task),
+        _ => task,
+    };
+    match kind {
+        Kind::MapRun => {
+            let helm = service.map_runs.open(&task);
+            service.runtime.spawn(map_run::run(service.clone(), task, helm));
+        }
+        Kind::Activity { arn } => service.activities.offer(&arn, task),
+        Kind::Operation(errand) => {
+            service.runtime.spawn(nested::run(service.clone(), task, errand));
+        }
+        Kind::Function => service.tasks.dispatch(task),
+        Kind::Unsupported => unsupported::refuse(&task),
+    }
+}
+
+impl TaskRunner for Dispatcher {
+    fn dispatch(&self, task: Task) {
+        dispatch(&self.service, task);
+    }
+
+    fn cancel(&self, cancelled: Cancelled) {
+        let service = &self.service;
+        if service.activities.cancel(&cancelled) {
+            return;
+        }
+        let Some(cancelled) = service.map_runs.cancel(cancelled) else { return };
+        service.tasks.cancel(cancelled.clone());
+        // Tasks of EXPRESS workflows never wait for an execution that they have started.
+        if !cancelled.execution_arn.contains(":express:") {
+            service.runtime.spawn(nested::cancel(service.clone(), cancelled));
+        }
+    }
+
+    fn tell(&self, failed: Failed) {
+        let Some(notifier) = &self.notifier else { return };
+        if let Some(observer) = &self.service.task_observer {
+            observer.notifying(&failed);
+        }
+        notifier.clone().notify(failed);
+    }
+
+    fn lacks_activity(&self, arn: &str) -> bool {
+        self.service.activities.lacks(arn)
+    }
+}
+
+/// The same task, whose failures the observer learns of.
+fn observed(service: &Service, task: Task) -> Task {
+    let Some(observer) = service.task_observer.clone() else { return task };
+    let (execution_arn, state) = (task.execution_arn.clone(), task.state.clone());
+    task.heard_by(|postbox| Arc::new(Observed { execution_arn, state, observer, postbox }))
+}
+
+struct Observed {
+    execution_arn: Arc<str>,
+    state: Arc<str>,
+    observer: Arc<dyn TaskObserver>,
+    postbox: Arc<dyn Postbox>,
+}
+
+impl Postbox for Observed {
+    fn post(&self, id: ExecutionId, message: Message) {
+        if let Message::Report { report: Report::Failed { failure, .. }, .. } = &message {
+            self.observer.task_failed(&self.execution_arn, &self.state, failure);
+        }
+        self.postbox.post(id, message);
+    }
+}
