@@ -38,6 +38,13 @@ fn every_example_is_good() {
     }
 }
 
+/// The page quotes commands that are run in the folder of the example.
+#[test]
+fn the_first_example_is_the_one_in_the_examples() {
+    let file = include_str!("../../../examples/functions/everstep.yaml");
+    assert!(PAGE.split("```yaml\n").nth(1).is_some_and(|rest| rest.starts_with(file)));
+}
+
 #[test]
 fn every_rule_is_listed() {
     for rule in Rule::ALL {
