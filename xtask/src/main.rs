@@ -59,7 +59,7 @@ enum Task {
     /// Run everything that must hold: format, lints, tests, habits, recorded behaviour
     Test,
     /// Check the project's habits
-    Tidy,
+    Tidy(tidy::Arguments),
 }
 
 /// The repository.
@@ -82,6 +82,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Jsonata { directory } => jsonata::run(&directory),
         Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Test => test::run(),
-        Task::Tidy => tidy::run(),
+        Task::Tidy(arguments) => tidy::run(&arguments),
     }
 }

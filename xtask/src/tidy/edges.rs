@@ -1,177 +1,98 @@
 //! Dependencies between crates point one way.
 
+use serde_json::Value;
+
 use super::{Finding, Tree};
 
 /// Each crate and the crates of this workspace it may use.
-const ALLOWED: &[(&str, &[&str])] = &[
-    ("everstep-retry", &[]),
-    ("everstep-source", &[]),
-    ("everstep-shards", &[]),
-    ("everstep-expr", &[]),
-    ("everstep-asl", &["everstep-expr", "everstep-retry", "everstep-source"]),
-    ("everstep-config", &["everstep-asl", "everstep-retry", "everstep-source"]),
-    ("everstep-invocations", &["everstep-shards", "everstep-retry", "everstep-store"]),
-    (
-        "everstep-runners",
-        &[
-            "everstep-asl",
-            "everstep-client",
-            "everstep-interpreter",
-            "everstep-retry",
-            "everstep-executions",
-        ],
-    ),
-    ("everstep-client", &["everstep-signature"]),
-    ("everstep-history", &[]),
-    ("everstep-shapes", &[]),
-    ("everstep-signature", &[]),
-    ("everstep-store", &[]),
-    ("everstep-store-embedded", &["everstep-store"]),
-    (
-        "everstep-executions",
-        &[
-            "everstep-asl",
-            "everstep-expr",
-            "everstep-history",
-            "everstep-interpreter",
-            "everstep-shards",
-            "everstep-store",
-        ],
-    ),
-    (
-        "everstep-drivers",
-        &["everstep-asl", "everstep-history", "everstep-interpreter", "everstep-executions"],
-    ),
-    (
-        "everstep-simulation",
-        &[
-            "everstep-asl",
-            "everstep-expr",
-            "everstep-history",
-            "everstep-interpreter",
-            "everstep-executions",
-            "everstep-store",
-            "everstep-store-embedded",
-        ],
-    ),
-    ("everstep-api", &["everstep-signature"]),
-    (
-        "everstep-server",
-        &[
-            "everstep-api",
-            "everstep-asl",
-            "everstep-client",
-            "everstep-config",
-            "everstep-executions",
-            "everstep-expr",
-            "everstep-history",
-            "everstep-interpreter",
-            "everstep-invocations",
-            "everstep-retry",
-            "everstep-runners",
-            "everstep-signature",
-            "everstep-store",
-            "everstep-store-embedded",
-        ],
-    ),
-    (
-        "everstep-crash",
-        &[
-            "everstep-asl",
-            "everstep-history",
-            "everstep-interpreter",
-            "everstep-executions",
-            "everstep-store",
-            "everstep-store-embedded",
-        ],
-    ),
-    (
-        "everstep-interpreter",
-        &["everstep-asl", "everstep-expr", "everstep-history", "everstep-retry", "everstep-shapes"],
-    ),
-    ("everstep-graph", &["everstep-asl", "everstep-expr"]),
-    (
-        "everstep-analysis",
-        &["everstep-asl", "everstep-config", "everstep-graph", "everstep-retry", "everstep-source"],
-    ),
-    (
-        "everstep-story",
-        &[
-            "everstep-asl",
-            "everstep-expr",
-            "everstep-interpreter",
-            "everstep-retry",
-            "everstep-source",
-        ],
-    ),
-    (
-        "everstep-local",
-        &[
-            "everstep-analysis",
-            "everstep-asl",
-            "everstep-interpreter",
-            "everstep-source",
-            "everstep-story",
-        ],
-    ),
-    (
-        "everstep-cli",
-        &[
-            "everstep-analysis",
-            "everstep-asl",
-            "everstep-client",
-            "everstep-config",
-            "everstep-expr",
-            "everstep-graph",
-            "everstep-interpreter",
-            "everstep-local",
-            "everstep-retry",
-            "everstep-runners",
-            "everstep-executions",
-            "everstep-server",
-            "everstep-source",
-            "everstep-story",
-        ],
-    ),
-    (
-        "xtask",
-        &[
-            "everstep-api",
-            "everstep-asl",
-            "everstep-expr",
-            "everstep-graph",
-            "everstep-history",
-            "everstep-interpreter",
-            "everstep-server",
-            "everstep-simulation",
-            "everstep-executions",
-            "everstep-store",
-        ],
-    ),
-];
+const ALLOWED: &str = "
+expr:
+history:
+retry:
+shapes:
+shards:
+signature:
+source:
+store:
+api: signature
+asl: expr retry source
+client: signature
+invocations: retry shards store
+store-embedded: store
+config: asl retry
+graph: asl
+interpreter: asl expr history shapes
+analysis: asl config graph retry source
+executions: asl history interpreter shards store
+story: asl expr interpreter retry source
+crash: asl executions history interpreter store store-embedded
+drivers: asl executions history interpreter
+local: analysis asl interpreter source story
+runners: asl client executions interpreter retry
+simulation: asl executions history interpreter store
+server: api asl client config executions expr history interpreter invocations retry runners signature store store-embedded
+cli: analysis asl client config executions expr graph interpreter local retry runners server source story
+xtask: api asl executions expr interpreter server simulation store
+";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for package in tree.metadata["packages"].as_array().into_iter().flatten() {
-        if !package["source"].is_null() {
-            continue;
-        }
-        let name = package["name"].as_str().unwrap_or_default();
-        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+    for package in tree.packages() {
+        let name = short(package["name"].as_str().unwrap_or_default());
+        let Some((_, allowed)) = allowed().find(|(known, _)| *known == name) else {
             findings
                 .push(Finding::new(name, "a new crate needs its line in xtask/src/tidy/edges.rs"));
             continue;
         };
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            let used = dependency["name"].as_str().unwrap_or_default();
-            let ours = dependency["path"].is_string() && dependency["kind"] != "dev";
-            if ours && !allowed.contains(&used) {
-                findings.push(Finding::new(
-                    name,
-                    format!("must not use {used}: dependencies point one way"),
-                ));
-            }
+        for used in used(package).filter(|used| !allowed.contains(used)) {
+            let what = format!("must not use {used}: dependencies point one way");
+            findings.push(Finding::new(name, what));
+        }
+        for unused in allowed.iter().filter(|allowed| !used(package).any(|used| used == **allowed))
+        {
+            let what = format!("does not use {unused}: remove it from xtask/src/tidy/edges.rs");
+            findings.push(Finding::new(name, what));
         }
     }
+    let exists = |name: &str| {
+        tree.packages().any(|package| package["name"].as_str().map(short) == Some(name))
+    };
+    for (gone, _) in allowed().filter(|(name, _)| !exists(name)) {
+        findings.push(Finding::new(gone, "does not exist: remove it from xtask/src/tidy/edges.rs"));
+    }
     findings
+}
+
+fn allowed() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    let lines = ALLOWED.lines().filter_map(|line| line.split_once(':'));
+    lines.map(|(name, used)| (name, used.split_whitespace().collect()))
+}
+
+/// `asl` of `everstep-asl`.
+pub(super) fn short(package: &str) -> &str {
+    package.strip_prefix("everstep-").unwrap_or(package)
+}
+
+/// The crates of this workspace that a package uses, tests aside; sorted.
+pub(super) fn used(package: &Value) -> impl Iterator<Item = &str> {
+    let mut used: Vec<&str> = package["dependencies"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|dependency| dependency["path"].is_string() && dependency["kind"] != "dev")
+        .filter_map(|dependency| dependency["name"].as_str().map(short))
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    used.into_iter()
+}
+
+/// How many crates lie below a package, on the longest way down.
+pub(super) fn depth(tree: &Tree, package: &Value) -> usize {
+    let below = used(package).filter_map(|name| {
+        let mut found = tree.packages();
+        let found = found.find(|package| package["name"].as_str().map(short) == Some(name));
+        found.map(|used| depth(tree, used) + 1)
+    });
+    below.max().unwrap_or(0)
 }

@@ -1,24 +1,76 @@
-//! The map of the house is that of the house.
+//! ARCHITECTURE.md describes the crates that exist: its table is generated from their manifests.
 
-use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Finding, Tree};
+use serde_json::Value;
+
+use super::{Finding, Tree, edges};
+
+const MAP: &str = "ARCHITECTURE.md";
+const BEGIN: &str = "<!-- crates: written by `cargo xtask tidy --write` from the manifests -->\n";
+const END: &str = "<!-- /crates -->";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let map = tree.read(Path::new("ARCHITECTURE.md"));
-    let named: BTreeSet<&str> =
-        map.split("`crates/").skip(1).filter_map(|rest| rest.split(['`', '/']).next()).collect();
-    let real: BTreeSet<&str> = tree
-        .files
-        .iter()
-        .filter_map(|file| file.to_str()?.strip_prefix("crates/")?.split('/').next())
-        .collect();
-    let missing = real
-        .difference(&named)
-        .map(|name| Finding::new("ARCHITECTURE.md", format!("does not name `crates/{name}`")));
-    let gone = named.difference(&real).map(|name| {
-        Finding::new("ARCHITECTURE.md", format!("names `crates/{name}`, which does not exist"))
-    });
-    missing.chain(gone).collect()
+    let mut findings = undescribed(tree);
+    let text = tree.read(Path::new(MAP));
+    match replaced(&text, &table(tree)) {
+        None => findings.push(Finding::new(MAP, format!("has no `{}`", BEGIN.trim_end()))),
+        Some(expected) if expected != text => findings.push(Finding::new(
+            MAP,
+            "its table of crates is out of date: run `cargo xtask tidy --write`",
+        )),
+        Some(_) => {}
+    }
+    findings
+}
+
+/// Brings the table up to date.
+pub(super) fn write(tree: &Tree) -> anyhow::Result<()> {
+    let text = tree.read(Path::new(MAP));
+    if let Some(text) = replaced(&text, &table(tree)) {
+        std::fs::write(tree.root.join(MAP), text)?;
+    }
+    Ok(())
+}
+
+fn undescribed(tree: &Tree) -> Vec<Finding> {
+    let packages = tree.packages().filter(|package| package["description"].is_null());
+    packages
+        .map(|package| {
+            let name = package["name"].as_str().unwrap_or_default();
+            Finding::new(name, "its manifest needs a description: what the crate holds")
+        })
+        .collect()
+}
+
+fn table(tree: &Tree) -> String {
+    let mut packages: Vec<&Value> = tree.packages().collect();
+    // A crate comes after those that it uses.
+    packages.sort_by_key(|package| edges::depth(tree, package));
+    let mut table =
+        String::from("| crate | what it holds | must not know | uses |\n|---|---|---|---|\n");
+    for package in packages {
+        let holds = package["description"].as_str().unwrap_or_default();
+        let must_not_know = package["metadata"]["everstep"]["must-not-know"].as_str();
+        let uses: Vec<&str> = edges::used(package).collect();
+        let uses = if uses.is_empty() { "–".to_owned() } else { uses.join(", ") };
+        let name = folder(package["name"].as_str().unwrap_or_default());
+        let _ =
+            writeln!(table, "| `{name}` | {holds} | {} | {uses} |", must_not_know.unwrap_or("–"));
+    }
+    table
+}
+
+fn replaced(text: &str, table: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+fn folder(package: &str) -> String {
+    match package.strip_prefix("everstep-") {
+        Some(name) => format!("crates/{name}"),
+        None => package.to_owned(),
+    }
 }
