@@ -61,7 +61,7 @@ def refund(order):
 
 def send_notification(order):
     # An order that could not be filled arrives as the outputs of two branches.
-    print("told the customer", file=sys.stderr)
+    print("notified the customer", file=sys.stderr)
     return order
 
 

@@ -4,6 +4,6 @@ exports.notify = async (order, context) => {
   asked.fail(order, context);
   // An order that could not be fulfilled arrives as the outputs of two branches.
   const { orderId, error } = Array.isArray(order) ? order[0] : order;
-  console.log(`order ${orderId}: told the customer about ${error?.Error}`);
+  console.log(`order ${orderId}: notified the customer about ${error?.Error}`);
   return order;
 };
