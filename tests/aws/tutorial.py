@@ -196,7 +196,7 @@ class Server:
         """Waits until each line has appeared, after the one before it."""
         for line in expected:
             if line != "…":
-                until(lambda: self.found(line), f"`{line}` in:\n{lines_of(self.lines())}")
+                until(lambda: self.found(line), Shown(line, self.lines))
 
     def found(self, line):
         for at, seen in enumerate(self.lines()):
@@ -212,6 +212,16 @@ class Server:
         process.wait(DEADLINE_SECONDS)
         self.reader.join()
         os.close(self.terminal.master)
+
+
+class Shown:
+    """A line that was waited for, and what there was instead when the wait ended."""
+
+    def __init__(self, line, lines):
+        self.line, self.lines = line, lines
+
+    def __str__(self):
+        return f"`{self.line}` in:\n{lines_of(self.lines())}"
 
 
 def steps_of(body):
