@@ -2,18 +2,21 @@
 
 pub use everstep_retry::error_name::{
     ALL, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, LAMBDA_UNKNOWN, RUNTIME, TASK_FAILED, TIMEOUT,
-    crash, matches, matches_told,
+    crash, matches, reported_crash,
 };
 
 /// The specification's name for the failure of a branch.
 pub const BRANCH_FAILED: &str = "States.BranchFailed";
+
+/// More items of a distributed Map failed than are tolerated.
+pub const TOO_MANY_FAILURES: &str = "States.ExceedToleratedFailureThreshold";
 
 /// The names that a retrier or catcher can match.
 pub const PREDEFINED: &[&str] = &[
     ALL,
     BRANCH_FAILED,
     DATA_LIMIT_EXCEEDED,
-    "States.ExceedToleratedFailureThreshold",
+    TOO_MANY_FAILURES,
     HEARTBEAT_TIMEOUT,
     "States.Http.Socket",
     "States.IntrinsicFailure",

@@ -152,6 +152,7 @@ impl<O: Observer> Driver<O> {
         identity: Identity,
         input: Payload,
     ) -> Result<Ended, Error> {
+        self.story = Story::new(program.dialect);
         self.begin(program, identity, input, None);
         loop {
             match self.inputs.pop_front() {

@@ -15,8 +15,8 @@ fn read(file: &str) -> Source {
     Source::new(file, std::fs::read_to_string(root.join(file)).expect("a file of the repository"))
 }
 
-fn machine(file: &str) -> Machine {
-    everstep_asl::parse(&read(file), &everstep_asl::Options::default())
+fn machine(definition: &Source) -> Machine {
+    everstep_asl::parse(definition, &everstep_asl::Options::default())
         .into_machine()
         .expect("a definition without errors")
 }
@@ -36,9 +36,13 @@ fn comparable(entries: &[Entry]) -> Vec<String> {
 }
 
 fn check(definition: &str, mocks: &str, test_case: &str, input: Value) {
+    check_text(&read(definition), &read(mocks), test_case, input);
+}
+
+fn check_text(definition: &Source, mocks: &Source, test_case: &str, input: Value) {
     let model = machine(definition);
     let choice = Choice { machine: None, test_case: Some(test_case), own_name: "" };
-    let mocks = Mocks::read(&read(mocks), choice, &model).expect("a mock file without errors");
+    let mocks = Mocks::read(mocks, choice, &model).expect("a mock file without errors");
     let answers = Answers { mocks: Some(mocks), functions: Vec::new() };
     let machine = Arc::new(model);
     let (dialect, limits) = (Dialect::Spec, Limits::default());
@@ -54,9 +58,9 @@ fn check(definition: &str, mocks: &str, test_case: &str, input: Value) {
     let mut driver = Driver::new(answers, clock, (), 1, mpsc::channel());
     let ended = driver.run(program, identity, Payload::new(input)).expect("every task is answered");
 
-    let mut read_back = Story::from_history();
+    let mut read_back = Story::from_history(dialect);
     read_back.begin(RunId(0), machine.clone(), None);
-    let mut reader = HistoryReader::new(machine);
+    let mut reader = HistoryReader::new(machine, dialect);
     // The API has times in seconds.
     let seconds = |mut event: Value| {
         event["timestamp"] = json!(event["timestamp"].as_f64().expect("a number") / 1000.0);
@@ -67,11 +71,11 @@ fn check(definition: &str, mocks: &str, test_case: &str, input: Value) {
         read_back.observe(RunId(0), &batch);
     }
     let (all, last) = (read_back.entries(), read_back.last_entries());
-    assert_eq!(comparable(all), comparable(driver.story.entries()), "{definition} {test_case}");
+    assert_eq!(comparable(all), comparable(driver.story.entries()), "{} {test_case}", definition.name());
     assert_eq!(
         comparable(last),
         comparable(driver.story.last_entries()),
-        "{definition} {test_case}"
+        "{} {test_case}", definition.name()
     );
     assert_eq!(read_back.states(), driver.story.states());
     assert_eq!(read_back.retries(), driver.story.retries());
@@ -115,4 +119,29 @@ fn the_shipping() {
         check(shipping, mocks, case, json!({ "parcels": [{ "id": 1 }, { "id": 2 }] }));
     }
     check(shipping, mocks, "packed", json!({ "parcels": [] }));
+}
+
+/// `States.BranchFailed` stands for whatever fails in a branch.
+#[test]
+fn branches_that_fail() {
+    let text = json!({ "StartAt": "Both", "States": {
+        "Both": {
+            "Type": "Parallel", "End": true,
+            "Branches": [{ "StartAt": "A", "States": { "A": {
+                "Type": "Task", "Resource": "arn:aws:lambda:us-east-1:123456789012:function:a",
+                "TimeoutSeconds": 5, "End": true } } }],
+            "Retry": [{ "ErrorEquals": ["States.BranchFailed"], "MaxAttempts": 1 }],
+            "Catch": [
+                { "ErrorEquals": ["Other"], "Next": "Wrong" },
+                { "ErrorEquals": ["States.BranchFailed"], "Next": "Caught" }],
+        },
+        "Caught": { "Type": "Succeed" },
+        "Wrong": { "Type": "Fail", "Error": "Wrong" },
+    } });
+    let mocks = json!({
+        "StateMachines": { "m": { "TestCases": { "fails": { "A": "fails" } } } },
+        "MockedResponses": { "fails": { "0-1": { "Throw": { "Error": "E", "Cause": "why" } } } },
+    });
+    let source = |name: &str, value: Value| Source::new(name, value.to_string());
+    check_text(&source("m.json", text), &source("mocks.json", mocks), "fails", json!({}));
 }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use everstep_asl::handling::{self, Origin, Raised};
 use everstep_asl::model::State;
-use everstep_asl::{Machine, error_name};
-use everstep_interpreter::Failure;
+use everstep_asl::{Dialect, Machine};
+use everstep_interpreter::{Failure, FrameId};
 
 use crate::entry::{Otherwise, Problem};
+use crate::raised::raised;
 use everstep_source::words::{duration, span};
 
 /// A scope and the state it is in.
@@ -24,6 +26,11 @@ pub(crate) struct Frame {
     /// How long a task may take and be silent.
     pub(crate) limits_ms: (Option<i64>, Option<i64>),
     pub(crate) note: Option<String>,
+    pub(crate) missed_heartbeat: bool,
+    /// The frame around, if it is in the same run.
+    pub(crate) parent: Option<FrameId>,
+    /// Of the failure of a branch or an item.
+    pub(crate) inner: Option<Origin>,
     pub(crate) caught: bool,
     pub(crate) activity: Activity,
 }
@@ -56,6 +63,9 @@ impl Frame {
             max_concurrency: 0,
             limits_ms: (None, None),
             note: None,
+            missed_heartbeat: false,
+            parent: None,
+            inner: None,
             caught: false,
             activity: Activity::Idle,
         }
@@ -63,11 +73,23 @@ impl Frame {
 
     pub(crate) fn enter(&mut self, state: u32, at_ms: i64) {
         let fresh = Self::new(std::mem::take(&mut self.scope), self.machine.clone());
-        *self = Self { state: state as usize, entered_ms: at_ms, ..fresh };
+        let parent = self.parent;
+        *self = Self { state: state as usize, entered_ms: at_ms, parent, ..fresh };
+    }
+
+    /// Another attempt begins.
+    pub(crate) fn start(&mut self) {
+        self.attempts += 1;
+        (self.note, self.missed_heartbeat, self.inner) = (None, false, None);
     }
 
     pub(crate) fn state(&self) -> &State {
         &self.machine.states[self.state]
+    }
+
+    /// A branch or an item inside; `own` is this frame.
+    pub(crate) fn child(&self, own: FrameId, index: usize, machine: Arc<Machine>) -> Self {
+        Self { parent: Some(own), ..Self::new(self.inside(index), machine) }
     }
 
     /// The scope of a branch or item inside.
@@ -97,6 +119,7 @@ impl Frame {
 
     pub(crate) fn time_out(&mut self, heartbeat: bool) {
         self.activity = Activity::Idle;
+        self.missed_heartbeat = heartbeat;
         let (timeout, silence) = self.limits_ms;
         self.note = if heartbeat {
             silence.map(|ms| format!("no sign of life for {}", span(ms)))
@@ -106,20 +129,21 @@ impl Frame {
     }
 
     /// What happens if the state fails this way for good.
-    pub(crate) fn otherwise(&self, failure: &Failure) -> Otherwise {
-        let catchers = self.state().catch();
-        let (name, cause) = (failure.name(), failure.cause.as_deref());
-        let matches = |pattern: &String| error_name::matches_told(pattern, name, cause);
-        let found = catchers.iter().position(|catcher| catcher.error_equals.iter().any(matches));
-        match found {
-            Some(index) => Otherwise::Caught {
-                number: index + 1,
-                of: catchers.len(),
-                error_equals: catchers[index].error_equals.clone(),
-                next: catchers[index].next.name.to_string(),
+    pub(crate) fn otherwise(&self, failure: &Failure, dialect: Dialect) -> Otherwise {
+        match handling::catcher(self.state(), self.raised(failure), dialect) {
+            Some(found) => Otherwise::Caught {
+                number: found.index + 1,
+                of: self.state().catch().len(),
+                error_equals: found.handler.error_equals.clone(),
+                next: found.handler.next.name.to_string(),
             },
             None => Otherwise::Fails { what: self.scope.last().cloned() },
         }
+    }
+
+    /// A failure as the retriers and catchers of the state see it.
+    pub(crate) fn raised<'f>(&self, failure: &'f Failure) -> Raised<'f> {
+        raised(failure, self.state(), self.missed_heartbeat, self.inner)
     }
 
     pub(crate) fn problem(&self, failure: &Failure) -> Problem {

@@ -9,6 +9,7 @@
 mod entry;
 mod frame;
 pub mod history;
+mod raised;
 mod story;
 pub mod text;
 pub mod words;

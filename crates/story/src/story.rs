@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use everstep_asl::handling;
 use everstep_asl::model::{Jitter, Kind};
-use everstep_asl::{Machine, error_name};
+use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Event, Failure, FrameId};
 
 use crate::entry::{Entry, Handler, Happened, Retrier, Verdict};
@@ -29,13 +30,19 @@ pub struct Story {
     retries: usize,
     /// The events were read back from a history, which does not record what was drawn at random.
     from_history: bool,
+    dialect: Dialect,
 }
 
 impl Story {
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self { dialect, ..Self::default() }
+    }
+
     /// Of an execution whose history is all that is known.
     #[must_use]
-    pub fn from_history() -> Self {
-        Self { from_history: true, ..Self::default() }
+    pub fn from_history(dialect: Dialect) -> Self {
+        Self { from_history: true, ..Self::new(dialect) }
     }
 
     pub fn entries(&self) -> &[Entry] {
@@ -145,8 +152,7 @@ impl Story {
                 let heartbeat_ms = heartbeat_seconds
                     .and_then(|seconds| i64::try_from(seconds.saturating_mul(1000)).ok());
                 self.change(run, attempt.frame, |frame| {
-                    frame.attempts += 1;
-                    frame.note = None;
+                    frame.start();
                     frame.limits_ms = (deadline_ms.map(|due| due - at_ms), heartbeat_ms);
                     frame.activity = Activity::Running { since_ms: *at_ms };
                 });
@@ -170,13 +176,13 @@ impl Story {
                 self.add(run, *frame, *at_ms, Happened::Waiting { duration_ms: until_ms - at_ms });
             }
             Event::ParallelStarted { frame, at_ms, first, branches, .. } => {
-                self.change(run, *frame, |frame| frame.attempts += 1);
+                self.change(run, *frame, Frame::start);
                 self.add(run, *frame, *at_ms, Happened::BranchesStarted { branches: *branches });
                 self.branch(run, *frame, *first);
             }
             Event::MapStarted { frame, at_ms, items, max_concurrency, distributed } => {
                 self.change(run, *frame, |frame| {
-                    frame.attempts += 1;
+                    frame.start();
                     frame.max_concurrency = *max_concurrency;
                 });
                 let items = items.as_array().map_or(0, Vec::len);
@@ -231,19 +237,23 @@ impl Story {
         frame.activity = Activity::Retrying { due_ms };
         let retriers = frame.state().retry();
         let Some(retrier) = retriers.get(index as usize) else { return };
+        let raised = frame.raised(failure);
+        // What the journal says holds, even if a later version would match otherwise.
+        let matched = handling::matching(&retrier.error_equals, frame.state(), raised, self.dialect);
+        let matched = matched.map_or_else(|_| retrier.error_equals.join(", "), str::to_owned);
         let happened = Happened::Retried {
             problem: frame.problem(failure),
             attempt: frame.attempts,
             retrier: Retrier {
                 number: index as usize + 1,
                 of: retriers.len(),
-                matched: matched(&retrier.error_equals, failure),
+                matched,
                 retry,
                 max_attempts: retrier.max_attempts,
                 delay_ms: due_ms - at_ms,
                 at_most: self.from_history && retrier.jitter == Jitter::Full,
             },
-            otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure)),
+            otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure, self.dialect)),
         };
         self.add(run, id, at_ms, happened);
     }
@@ -259,6 +269,7 @@ impl Story {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
         frame.activity = Activity::Idle;
         frame.caught = catcher.is_some();
+        let (parent, origin) = (frame.parent, frame.raised(failure).origin);
         let state = frame.state();
         let (retriers, catchers) = (state.retry(), state.catch());
         let used_up = |index: usize| Verdict::UsedUp(retriers[index].max_attempts);
@@ -276,6 +287,9 @@ impl Story {
                 .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
         };
         self.add(run, id, at_ms, happened);
+        if let Some(parent) = parent.filter(|_| catcher.is_none()) {
+            self.change(run, parent, |parent| parent.inner = Some(origin));
+        }
     }
 
     fn branch(&mut self, run: RunId, id: FrameId, first: FrameId) {
@@ -285,7 +299,7 @@ impl Story {
             .branches
             .iter()
             .enumerate()
-            .map(|(index, machine)| Frame::new(frame.inside(index), machine.clone()))
+            .map(|(index, machine)| frame.child(id, index, machine.clone()))
             .collect();
         let ids = (first.0..).map(|id| (run, FrameId(id)));
         self.frames.extend(ids.zip(branches));
@@ -294,7 +308,7 @@ impl Story {
     fn iterate(&mut self, run: RunId, id: FrameId, index: u32, child: FrameId) {
         let Some(frame) = self.frames.get(&(run, id)) else { return };
         let Kind::Map(map) = &frame.state().kind else { return };
-        let iteration = Frame::new(frame.inside(index as usize), map.processor.clone());
+        let iteration = frame.child(id, index as usize, map.processor.clone());
         self.frames.insert((run, child), iteration);
     }
 
@@ -306,13 +320,6 @@ impl Story {
         frame.activity = Activity::Idle;
         self.add(run, id, at_ms, Happened::Aborted);
     }
-}
-
-/// The pattern that matches; all of them where it matched by another name.
-fn matched(patterns: &[String], failure: &Failure) -> String {
-    let (name, cause) = (failure.name(), failure.cause.as_deref());
-    let found = patterns.iter().find(|pattern| error_name::matches_told(pattern, name, cause));
-    found.cloned().unwrap_or_else(|| patterns.join(", "))
 }
 
 fn handlers<'e>(

@@ -1,14 +1,11 @@
 //! Which errors a state can meet.
 
 use everstep_asl::error_name::{
-    ALL, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, RUNTIME, TASK_FAILED, TIMEOUT,
+    ALL, BRANCH_FAILED, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, RUNTIME, TASK_FAILED, TIMEOUT, TOO_MANY_FAILURES,
 };
 use everstep_asl::model::{
     DataFlow, Kind, Map, Mode, QueryLanguage, ResultPath, State, Task, Text,
 };
-
-/// The specification's name for whatever fails in a branch.
-pub(super) const BRANCH_FAILED: &str = "States.BranchFailed";
 
 /// An error by name, and when it happens where the name is the language's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +94,7 @@ fn of_map(map: &Map) -> Vec<Predefined> {
     match map.mode {
         Mode::Inline => list.push((TASK_FAILED, "any other error of an iteration")),
         Mode::Distributed(_) => list.push((
-            "States.ExceedToleratedFailureThreshold",
+            TOO_MANY_FAILURES,
             "more items failed than are tolerated",
         )),
     }
@@ -127,16 +124,4 @@ fn of_data(state: &State) -> Vec<Predefined> {
         ));
     }
     list
-}
-
-/// Whether it is about a state's data, and so of a Parallel state itself, not of its branches.
-pub(super) fn of_data_itself(name: &str) -> bool {
-    let own = [
-        "States.ParameterPathFailure",
-        "States.QueryEvaluationError",
-        "States.ResultPathMatchFailure",
-        DATA_LIMIT_EXCEEDED,
-        RUNTIME,
-    ];
-    own.contains(&name)
 }

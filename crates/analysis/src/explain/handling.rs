@@ -1,12 +1,12 @@
 //! What becomes of an error: retried, caught, passed on to what is around, or the end.
 
-use everstep_asl::error_name;
+use everstep_asl::handling::{self, Origin, Raised};
 use everstep_asl::model::{
     Assign, Catcher, Jitter, Kind, Mode, QueryLanguage, ResultPath, Retrier, State,
 };
+use everstep_asl::{Dialect, error_name};
 use serde::Serialize;
 
-use super::errors;
 use super::scope::Found;
 
 /// Waits that are listed one by one; a retrier may have a hundred million.
@@ -68,18 +68,20 @@ pub enum Receives {
     Output,
 }
 
+/// Where the dialects differ, explanations follow the specification and mention AWS.
+const DIALECT: Dialect = Dialect::Spec;
+
 /// Follows an error from the state where it happens outwards.
 pub(super) fn follow(found: &Found<'_>, error: &str) -> Vec<Step> {
-    let mut names = vec![error.to_owned()];
-    if matches!(found.state.kind, Kind::Parallel(_)) && !errors::of_data_itself(error) {
-        names = outside(found.state, names);
-    }
-    let mut steps = Vec::new();
+    let mut raised = raised(found.state, error);
+    let mut shown = error;
+    let mut steps: Vec<Step> = Vec::new();
     for state in std::iter::once(&found.state).chain(&found.around) {
         if !steps.is_empty() {
-            names = outside(state, names);
+            raised = outside(state, raised);
+            shown = if raised.name == error_name::TOO_MANY_FAILURES { raised.name } else { error };
         }
-        let step = step(state, &names);
+        let step = step(state, shown, raised);
         let caught = step.catch.is_some();
         steps.push(step);
         if caught {
@@ -89,46 +91,46 @@ pub(super) fn follow(found: &Found<'_>, error: &str) -> Vec<Step> {
     steps
 }
 
-/// By which names an error inside a state is known to that state.
-fn outside(state: &State, names: Vec<String>) -> Vec<String> {
-    let ends_all = names.iter().any(|name| name == error_name::RUNTIME);
+/// An error as the engine raises it in a state.
+fn raised<'e>(state: &State, error: &'e str) -> Raised<'e> {
+    let Kind::Task(task) = &state.kind else {
+        // What is wrong with a state's own payload, and whatever fails in a state without Catch, goes outwards.
+        let own = matches!(state.kind, Kind::Parallel(_) | Kind::Map(_))
+            && error != error_name::DATA_LIMIT_EXCEEDED;
+        let origin = if own { Origin::Named } else { Origin::Fatal };
+        return Raised { name: error, origin };
+    };
+    match Origin::of_task(error, &task.resource) {
+        Origin::Named if error == error_name::HEARTBEAT_TIMEOUT => {
+            Raised { name: error_name::TIMEOUT, origin: Origin::MissedHeartbeat }
+        }
+        Origin::Crash(crash) => {
+            Raised { name: DIALECT.crashed_function(crash), origin: Origin::Crash(crash) }
+        }
+        origin => Raised { name: error, origin },
+    }
+}
+
+/// An error inside a state, as that state sees it.
+fn outside<'e>(state: &State, raised: Raised<'e>) -> Raised<'e> {
     match &state.kind {
         // Items run as executions of their own: whatever ends one is a failed item.
         Kind::Map(map) if matches!(map.mode, Mode::Distributed(_)) => {
-            vec!["States.ExceedToleratedFailureThreshold".to_owned()]
+            Raised::named(error_name::TOO_MANY_FAILURES)
         }
-        // The specification gives it a name of its own; the service passes the branch's on.
-        Kind::Parallel(_)
-            if !ends_all && !names.iter().any(|name| name == errors::BRANCH_FAILED) =>
-        {
-            names.into_iter().chain([errors::BRANCH_FAILED.to_owned()]).collect()
-        }
-        _ => names,
+        _ => raised.outside(),
     }
 }
 
-fn step(state: &State, names: &[String]) -> Step {
+fn step(state: &State, error: &str, raised: Raised<'_>) -> Step {
     Step {
         state: state.name.to_string(),
-        error: names[0].clone(),
-        retry: first_match(state.retry(), names, |retrier| &retrier.error_equals)
-            .map(|(index, retrier, matched)| retried(index, retrier, matched)),
-        catch: first_match(state.catch(), names, |catcher| &catcher.error_equals)
-            .map(|(index, catcher, matched)| caught(state, index, catcher, matched)),
+        error: error.to_owned(),
+        retry: handling::retrier(state, raised, DIALECT)
+            .map(|found| retried(found.index, found.handler, found.pattern)),
+        catch: handling::catcher(state, raised, DIALECT)
+            .map(|found| caught(state, found.index, found.handler, found.pattern)),
     }
-}
-
-/// The first handler that matches decides, whatever those behind it say.
-fn first_match<'h, H>(
-    handlers: &'h [H],
-    names: &[String],
-    patterns: impl Fn(&'h H) -> &'h Vec<String>,
-) -> Option<(usize, &'h H, &'h str)> {
-    handlers.iter().enumerate().find_map(|(index, handler)| {
-        let matches =
-            |pattern: &&String| names.iter().any(|name| error_name::matches(pattern, name));
-        patterns(handler).iter().find(matches).map(|matched| (index, handler, matched.as_str()))
-    })
 }
 
 fn retried(index: usize, retrier: &Retrier, matched: &str) -> Retried {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use everstep_asl::{Machine, Options, Source};
+use everstep_asl::{Dialect, Machine, Options, Source};
 use everstep_interpreter::{Failure, Payload, Status};
 use everstep_local::Observer as _;
 use everstep_story::history::{HistoryEvent, HistoryReader};
@@ -36,13 +36,13 @@ pub(crate) struct Following<'a> {
 impl<'a> Following<'a> {
     pub(crate) fn begin(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
         let machine = Arc::new(machine(api, arn)?);
-        let mut story = Story::from_history();
+        let mut story = Story::from_history(Dialect::default());
         story.begin(RunId(0), machine.clone(), None);
         Ok(Self {
             api,
             arn: arn.to_owned(),
             timeout_seconds: machine.timeout_seconds,
-            reader: HistoryReader::new(machine),
+            reader: HistoryReader::new(machine, Dialect::default()),
             story,
             reporter: Reporter::new(quiet),
             last: 0,

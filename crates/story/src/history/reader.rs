@@ -7,14 +7,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
-use everstep_asl::{Machine, error_name};
+use everstep_asl::handling::{self, Decision, Origin};
+use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
 use serde_json::Value;
 
 use super::HistoryEvent;
+use crate::raised::raised;
 
 pub struct HistoryReader {
     frames: Vec<Frame>,
+    dialect: Dialect,
     /// In which frame each event happened.
     place_of: HashMap<u64, usize>,
     attempts: u32,
@@ -32,6 +35,9 @@ struct Frame {
     retries: BTreeMap<usize, u32>,
     /// Of a distributed Map.
     run_failure: Option<Failure>,
+    /// When the attempt that runs must have ended, and whether it must send heartbeats.
+    deadline_ms: Option<i64>,
+    has_heartbeat: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,13 +45,15 @@ enum Phase {
     /// Between states, or not yet in one.
     Between,
     Inside,
-    /// For good, or until a catcher goes on.
-    Failed(Failure),
+    /// For good, or until a catcher's target is entered.
+    Failed(Failure, Origin),
 }
 
 impl HistoryReader {
-    pub fn new(machine: Arc<Machine>) -> Self {
-        Self { frames: vec![Frame::new(None, 0, machine)], place_of: HashMap::new(), attempts: 0 }
+    #[must_use]
+    pub fn new(machine: Arc<Machine>, dialect: Dialect) -> Self {
+        let frames = vec![Frame::new(None, 0, machine)];
+        Self { frames, dialect, place_of: HashMap::new(), attempts: 0 }
     }
 
     /// Reads the events that follow those read before, grouped as the decisions that caused them.
@@ -93,7 +101,7 @@ impl HistoryReader {
                 let count = event.number("redriveCount").unwrap_or_default();
                 let count = u32::try_from(count).unwrap_or(u32::MAX);
                 out.push(Event::ExecutionRedriven { at_ms, count });
-                self.frames.iter_mut().for_each(Frame::go_on);
+                self.frames.iter_mut().for_each(Frame::redrive);
                 from
             }
             "MapIterationStarted" => self.iteration_started(from, event, out),
@@ -197,24 +205,28 @@ impl HistoryReader {
             self.attempts += 1;
             let timeout = event.number("timeoutInSeconds");
             let deadline = timeout.and_then(|s| i64::try_from(s.saturating_mul(1000)).ok());
+            let heartbeat = event.number("heartbeatInSeconds");
+            let deadline_ms = deadline.map(|ms| at_ms.saturating_add(ms));
+            let frame = &mut self.frames[from];
+            (frame.deadline_ms, frame.has_heartbeat) = (deadline_ms, heartbeat.is_some());
             out.push(Event::TaskScheduled {
                 attempt,
                 at_ms,
                 parameters: nothing(),
                 timeout_seconds: timeout,
-                heartbeat_seconds: event.number("heartbeatInSeconds"),
-                deadline_ms: deadline.map(|ms| at_ms.saturating_add(ms)),
+                heartbeat_seconds: heartbeat,
+                deadline_ms,
                 credentials: None,
             });
         } else if kind.ends_with("TimedOut") {
             let failure = failure(event);
-            let heartbeat = failure.name() == error_name::HEARTBEAT_TIMEOUT;
+            let heartbeat = self.frames[from].missed_heartbeat(at_ms);
             out.push(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
-            self.failed(from, at_ms, failure, out);
+            self.failed(from, at_ms, failure, heartbeat, None, out);
         } else if kind.ends_with("Failed") && !kind.starts_with("MapRun") {
             let (failure, stage) = (failure(event), FailureStage::Run);
             out.push(Event::TaskFailed { attempt, at_ms, failure: failure.clone(), stage });
-            self.failed(from, at_ms, failure, out);
+            self.failed(from, at_ms, failure, false, None, out);
         } else if kind == "MapRunFailed" {
             self.frames[from].run_failure = Some(failure(event));
         } else if kind.ends_with("Succeeded") && !is_of_scope(kind) {
@@ -308,63 +320,77 @@ impl HistoryReader {
             self.settle(from, at_ms, out);
         }
         let inside = self.around(from, |frame| frame.parent == Some(place));
-        let failure = self.frames[place].run_failure.take();
-        let failure = failure.or_else(|| self.frames[inside].failure().cloned());
-        self.failed(place, at_ms, failure.unwrap_or_default(), out);
+        let (failure, inner) = match self.frames[place].run_failure.take() {
+            Some(failure) => (failure, None),
+            None => match &self.frames[inside].phase {
+                Phase::Failed(failure, origin) => (failure.clone(), Some(*origin)),
+                _ => (Failure::default(), None),
+            },
+        };
+        self.failed(place, at_ms, failure, false, inner, out);
         place
     }
 
     /// A state that failed without an event of its own: a Fail state, or one whose data do not fit.
     fn settle(&mut self, place: usize, at_ms: i64, out: &mut Vec<Event>) {
         if self.frames[place].phase == Phase::Inside {
-            let failure = self.frames[place].state().own_failure();
-            self.failed(place, at_ms, failure, out);
+            let failure = own_failure(self.frames[place].state());
+            self.failed(place, at_ms, failure, false, None, out);
         }
     }
 
     fn execution_failed(&mut self, at_ms: i64, failure: Failure, out: &mut Vec<Event>) -> usize {
         if self.frames[0].phase == Phase::Inside {
-            self.gave_up(0, at_ms, failure.clone(), None, None, out);
+            self.gave_up(0, at_ms, (failure.clone(), Origin::Named), None, None, out);
         }
         out.push(Event::ExecutionFailed { at_ms, failure });
         0
     }
 
-    /// By the rules: the first retrier that matches decides, then the first catcher that does.
-    fn failed(&mut self, place: usize, at_ms: i64, failure: Failure, out: &mut Vec<Event>) {
+    /// What the state does about it, by the rules that the engine follows.
+    fn failed(
+        &mut self,
+        place: usize,
+        at_ms: i64,
+        failure: Failure,
+        missed_heartbeat: bool,
+        inner: Option<Origin>,
+        out: &mut Vec<Event>,
+    ) {
+        let dialect = self.dialect;
         let frame = &mut self.frames[place];
         let state = &frame.machine.states[frame.state];
-        let matched = |patterns: &[String]| {
-            let (name, cause) = (failure.name(), failure.cause.as_deref());
-            patterns.iter().any(|pattern| error_name::matches_told(pattern, name, cause))
-        };
-        let retrier = state.retry().iter().position(|one| matched(&one.error_equals));
-        let catcher = state.catch().iter().position(|one| matched(&one.error_equals));
-        if let Some(index) = retrier {
-            let so_far = frame.retries.entry(index).or_default();
-            let retrier = &state.retry()[index];
-            if u64::from(*so_far) < retrier.max_attempts {
-                let due_ms = at_ms.saturating_add(millis(retrier.delay_seconds((*so_far).into())));
-                *so_far += 1;
-                let retrier = u32::try_from(index).unwrap_or(u32::MAX);
+        let raised = raised(&failure, state, missed_heartbeat, inner);
+        let retries = |index| frame.retries.get(&index).copied().unwrap_or_default();
+        let (retrier, catcher) = match handling::decide(state, raised, dialect, retries) {
+            Decision::Retry { retrier, so_far } => {
+                let delay = retrier.handler.delay_seconds(so_far.into());
+                let due_ms = at_ms.saturating_add(millis(delay));
+                *frame.retries.entry(retrier.index).or_default() += 1;
+                let retrier = u32::try_from(retrier.index).unwrap_or(u32::MAX);
                 let frame = id(place);
                 out.push(Event::RetryScheduled { frame, at_ms, retrier, due_ms, failure });
                 return;
             }
-        }
-        self.gave_up(place, at_ms, failure, retrier, catcher, out);
+            Decision::Catch { used_up, catcher } => {
+                (used_up.map(|retrier| retrier.index), Some(catcher.index))
+            }
+            Decision::Fail { used_up } => (used_up.map(|retrier| retrier.index), None),
+        };
+        let origin = raised.origin;
+        self.gave_up(place, at_ms, (failure, origin), retrier, catcher, out);
     }
 
     fn gave_up(
         &mut self,
         place: usize,
         at_ms: i64,
-        failure: Failure,
+        (failure, origin): (Failure, Origin),
         retrier: Option<usize>,
         catcher: Option<usize>,
         out: &mut Vec<Event>,
     ) {
-        self.frames[place].phase = Phase::Failed(failure.clone());
+        self.frames[place].phase = Phase::Failed(failure.clone(), origin);
         let index = |found: Option<usize>| found.and_then(|index| u32::try_from(index).ok());
         let (retrier, catcher) = (index(retrier), index(catcher));
         out.push(Event::StateFailed { frame: id(place), at_ms, failure, retrier, catcher });
@@ -374,11 +400,17 @@ impl HistoryReader {
 impl Frame {
     fn new(parent: Option<usize>, index: u32, machine: Arc<Machine>) -> Self {
         let (state, phase, retries) = (0, Phase::Between, BTreeMap::new());
-        Self { parent, index, machine, state, phase, retries, run_failure: None }
+        let (run_failure, deadline_ms, has_heartbeat) = (None, None, false);
+        Self { parent, index, machine, state, phase, retries, run_failure, deadline_ms, has_heartbeat }
     }
 
-    fn go_on(&mut self) {
-        if self.failure().is_some() {
+    /// Whether an attempt that timed out missed a heartbeat: the history does not say, but its deadline does.
+    fn missed_heartbeat(&self, at_ms: i64) -> bool {
+        self.has_heartbeat && self.deadline_ms.is_none_or(|deadline_ms| at_ms < deadline_ms)
+    }
+
+    fn redrive(&mut self) {
+        if matches!(self.phase, Phase::Failed(..)) {
             self.phase = Phase::Inside;
         }
     }
@@ -386,29 +418,16 @@ impl Frame {
     fn state(&self) -> &State {
         &self.machine.states[self.state]
     }
-
-    fn failure(&self) -> Option<&Failure> {
-        match &self.phase {
-            Phase::Failed(failure) => Some(failure),
-            _ => None,
-        }
-    }
 }
 
-trait OwnFailure {
-    fn own_failure(&self) -> Failure;
-}
-
-impl OwnFailure for State {
-    /// What a Fail state says it fails with, as far as that is fixed.
-    fn own_failure(&self) -> Failure {
-        let Kind::Fail(Fail { error, cause }) = &self.kind else { return Failure::default() };
-        let literal = |text: &Option<Text>| match text {
-            Some(Text::Literal(text)) => Some(Arc::from(text.as_str())),
-            _ => None,
-        };
-        Failure { error: literal(error), cause: literal(cause) }
-    }
+/// What a Fail state fails with, as far as the definition says.
+fn own_failure(state: &State) -> Failure {
+    let Kind::Fail(Fail { error, cause }) = &state.kind else { return Failure::default() };
+    let literal = |text: &Option<Text>| match text {
+        Some(Text::Literal(text)) => Some(Arc::from(text.as_str())),
+        _ => None,
+    };
+    Failure { error: literal(error), cause: literal(cause) }
 }
 
 /// Which state each event of a chunk leads to.
@@ -462,4 +481,48 @@ fn id(place: usize) -> FrameId {
 
 fn nothing() -> Payload {
     Payload::new(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use everstep_asl::{Options, Source};
+    use serde_json::json;
+
+    use super::*;
+
+    /// The index of the catcher that takes a timeout after so many seconds.
+    fn check(timed_out_after: u64, expected: Option<u32>) {
+        let definition = json!({ "StartAt": "T", "States": {
+            "T": {
+                "Type": "Task", "Resource": "arn:aws:states:us-east-1:123456789012:activity:a",
+                "TimeoutSeconds": 60, "HeartbeatSeconds": 5, "End": true,
+                "Catch": [{ "ErrorEquals": ["States.HeartbeatTimeout"], "Next": "Silent" }],
+            },
+            "Silent": { "Type": "Succeed" },
+        } });
+        let source = Source::new("m.json", definition.to_string());
+        let machine = everstep_asl::parse(&source, &Options::default()).into_machine().unwrap();
+        let history = [
+            json!({ "id": 1, "previousEventId": 0, "timestamp": 0, "type": "ExecutionStarted" }),
+            json!({ "id": 2, "previousEventId": 0, "timestamp": 0, "type": "TaskStateEntered",
+                    "stateEnteredEventDetails": { "name": "T" } }),
+            json!({ "id": 3, "previousEventId": 2, "timestamp": 0, "type": "ActivityScheduled",
+                    "activityScheduledEventDetails": { "timeoutInSeconds": 60, "heartbeatInSeconds": 5 } }),
+            json!({ "id": 4, "previousEventId": 3, "timestamp": timed_out_after, "type": "ActivityTimedOut",
+                    "activityTimedOutEventDetails": { "error": "States.Timeout" } }),
+        ];
+        let mut reader = HistoryReader::new(Arc::new(machine), Dialect::Spec);
+        let events = reader.take(&history).concat();
+        let catcher = events.iter().find_map(|event| match event {
+            Event::StateFailed { catcher, .. } => Some(*catcher),
+            _ => None,
+        });
+        assert_eq!(catcher, Some(expected), "after {timed_out_after} s");
+    }
+
+    #[test]
+    fn a_timeout_before_the_deadline_is_a_missed_heartbeat() {
+        check(5, Some(0));
+        check(60, None);
+    }
 }
