@@ -71,11 +71,17 @@ fn check_text(definition: &Source, mocks: &Source, test_case: &str, input: Value
         read_back.observe(RunId(0), &batch);
     }
     let (all, last) = (read_back.entries(), read_back.last_entries());
-    assert_eq!(comparable(all), comparable(driver.story.entries()), "{} {test_case}", definition.name());
+    assert_eq!(
+        comparable(all),
+        comparable(driver.story.entries()),
+        "{} {test_case}",
+        definition.name()
+    );
     assert_eq!(
         comparable(last),
         comparable(driver.story.last_entries()),
-        "{} {test_case}", definition.name()
+        "{} {test_case}",
+        definition.name()
     );
     assert_eq!(read_back.states(), driver.story.states());
     assert_eq!(read_back.retries(), driver.story.retries());

@@ -239,7 +239,8 @@ impl Story {
         let Some(retrier) = retriers.get(index as usize) else { return };
         let raised = frame.raised(failure);
         // What the journal says holds, even if a later version would match otherwise.
-        let matched = handling::matching(&retrier.error_equals, frame.state(), raised, self.dialect);
+        let matched =
+            handling::matching(&retrier.error_equals, frame.state(), raised, self.dialect);
         let matched = matched.map_or_else(|_| retrier.error_equals.join(", "), str::to_owned);
         let happened = Happened::Retried {
             problem: frame.problem(failure),
@@ -253,7 +254,8 @@ impl Story {
                 delay_ms: due_ms - at_ms,
                 at_most: self.from_history && retrier.jitter == Jitter::Full,
             },
-            otherwise: (u64::from(retry) == retrier.max_attempts).then(|| frame.otherwise(failure, self.dialect)),
+            otherwise: (u64::from(retry) == retrier.max_attempts)
+                .then(|| frame.otherwise(failure, self.dialect)),
         };
         self.add(run, id, at_ms, happened);
     }

@@ -1,7 +1,8 @@
 //! Which errors a state can meet.
 
 use everstep_asl::error_name::{
-    ALL, BRANCH_FAILED, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, RUNTIME, TASK_FAILED, TIMEOUT, TOO_MANY_FAILURES,
+    ALL, BRANCH_FAILED, DATA_LIMIT_EXCEEDED, HEARTBEAT_TIMEOUT, RUNTIME, TASK_FAILED, TIMEOUT,
+    TOO_MANY_FAILURES,
 };
 use everstep_asl::model::{
     DataFlow, Kind, Map, Mode, QueryLanguage, ResultPath, State, Task, Text,
@@ -93,10 +94,9 @@ fn of_map(map: &Map) -> Vec<Predefined> {
     }
     match map.mode {
         Mode::Inline => list.push((TASK_FAILED, "any other error of an iteration")),
-        Mode::Distributed(_) => list.push((
-            TOO_MANY_FAILURES,
-            "more items failed than are tolerated",
-        )),
+        Mode::Distributed(_) => {
+            list.push((TOO_MANY_FAILURES, "more items failed than are tolerated"))
+        }
     }
     if map.result_writer.is_some() {
         list.push(("States.ResultWriterFailed", "the results cannot be written"));

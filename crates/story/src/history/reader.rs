@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
 use everstep_asl::handling::{self, Decision, Origin};
+use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
 use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
 use serde_json::Value;
@@ -172,6 +172,12 @@ impl HistoryReader {
         {
             out.push(Event::WaitStarted { frame: id(place), at_ms, until_ms });
         }
+        // A Fail state has no event of its own; around a branch, there may be none either.
+        if self.frames[place].parent.is_some()
+            && own_failure(self.frames[place].state()).error.is_some()
+        {
+            self.settle(place, at_ms, out);
+        }
         place
     }
 
@@ -229,6 +235,7 @@ impl HistoryReader {
             self.failed(from, at_ms, failure, false, None, out);
         } else if kind == "MapRunFailed" {
             self.frames[from].run_failure = Some(failure(event));
+            self.retried_around(from, at_ms, failure(event), None, out);
         } else if kind.ends_with("Succeeded") && !is_of_scope(kind) {
             out.push(Event::TaskSucceeded { attempt, at_ms, output: nothing() });
         }
@@ -393,7 +400,29 @@ impl HistoryReader {
         self.frames[place].phase = Phase::Failed(failure.clone(), origin);
         let index = |found: Option<usize>| found.and_then(|index| u32::try_from(index).ok());
         let (retrier, catcher) = (index(retrier), index(catcher));
-        out.push(Event::StateFailed { frame: id(place), at_ms, failure, retrier, catcher });
+        let frame = id(place);
+        out.push(Event::StateFailed { frame, at_ms, failure: failure.clone(), retrier, catcher });
+        if let Some(parent) = self.frames[place].parent.filter(|_| catcher.is_none()) {
+            self.retried_around(parent, at_ms, failure, Some(origin), out);
+        }
+    }
+
+    /// The history has no event for a Parallel or Map that fails and is retried: it only starts again.
+    fn retried_around(
+        &mut self,
+        place: usize,
+        at_ms: i64,
+        failure: Failure,
+        inner: Option<Origin>,
+        out: &mut Vec<Event>,
+    ) {
+        let frame = &self.frames[place];
+        let raised = raised(&failure, frame.state(), false, inner);
+        let retries = |index| frame.retries.get(&index).copied().unwrap_or_default();
+        let decision = handling::decide(frame.state(), raised, self.dialect, retries);
+        if matches!(decision, Decision::Retry { .. }) {
+            self.failed(place, at_ms, failure, false, inner, out);
+        }
     }
 }
 
@@ -401,7 +430,17 @@ impl Frame {
     fn new(parent: Option<usize>, index: u32, machine: Arc<Machine>) -> Self {
         let (state, phase, retries) = (0, Phase::Between, BTreeMap::new());
         let (run_failure, deadline_ms, has_heartbeat) = (None, None, false);
-        Self { parent, index, machine, state, phase, retries, run_failure, deadline_ms, has_heartbeat }
+        Self {
+            parent,
+            index,
+            machine,
+            state,
+            phase,
+            retries,
+            run_failure,
+            deadline_ms,
+            has_heartbeat,
+        }
     }
 
     /// Whether an attempt that timed out missed a heartbeat: the history does not say, but its deadline does.
