@@ -8,7 +8,6 @@ mod azure;
 mod chain;
 mod diagnostic;
 mod document;
-mod duration;
 mod function;
 mod machine;
 pub mod model;
@@ -27,7 +26,7 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use everstep_asl::Source;
+use everstep_source::Source;
 
 pub use diagnostic::{Diagnostic, Rule};
 pub use model::Config;
@@ -38,11 +37,6 @@ use crate::reader::{Cx, Loader};
 
 /// The names under which a configuration is looked for in a folder.
 pub const FILE_NAMES: [&str; 2] = ["everstep.yaml", "everstep.yml"];
-
-/// A duration in milliseconds, in any form that a configuration may have it; otherwise what to write.
-pub fn duration_ms(text: &str) -> Result<u64, String> {
-    duration::parse(text).map_err(|no| no.hint)
-}
 
 /// What came of an entry.
 #[derive(Debug)]

@@ -162,28 +162,8 @@ pub enum InputType {
     Error,
 }
 
-/// Where results, failures and dead letters go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    Function(String),
-    StateMachine(String),
-    Queue(String),
-    Http(Text),
-    File(Text),
-}
-
-impl fmt::Display for Target {
-    /// As it is written in a configuration, secrets unseen.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Function(name) => write!(f, "function:{name}"),
-            Self::StateMachine(name) => write!(f, "stateMachine:{name}"),
-            Self::Queue(name) => write!(f, "queue:{name}"),
-            Self::Http(url) => f.write_str(url.written()),
-            Self::File(path) => write!(f, "file:{}", path.written()),
-        }
-    }
-}
+/// Where results, failures and dead letters go; shown as written.
+pub type Target = everstep_target::Target<Text>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateMachine {

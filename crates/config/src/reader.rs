@@ -6,11 +6,10 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use everstep_asl::document::{Content, Member, Node};
-use everstep_asl::{Place, Severity, Source, Span, nearest};
+use everstep_source::document::{Content, Member, Node};
+use everstep_source::{Place, Severity, Source, Span, duration, nearest};
 
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::duration::{self, NoDuration};
 use crate::origin::Line;
 use crate::text::{self, Text, Trouble};
 
@@ -411,9 +410,10 @@ impl<'a> Field<'a> {
     /// In milliseconds.
     pub(crate) fn duration(&self) -> Option<u64> {
         let (parsed, written) = match &self.node.content {
-            Content::Number(number) => {
-                (duration::seconds(number.as_f64().unwrap_or(f64::INFINITY)), number.to_string())
-            }
+            Content::Number(number) => (
+                duration::from_seconds(number.as_f64().unwrap_or(f64::INFINITY)),
+                number.to_string(),
+            ),
             Content::String(_) => {
                 let written = self.plain()?;
                 (duration::parse(written), written.to_owned())
@@ -425,8 +425,8 @@ impl<'a> Field<'a> {
         };
         match parsed {
             Ok(ms) => Some(ms),
-            Err(NoDuration { hint }) => {
-                let message = format!("`{}` is no duration: `{written}`", self.name);
+            Err(duration::Invalid { hint }) => {
+                let message = format!("`{}` is not a duration: `{written}`", self.name);
                 self.cx.report(self.report(Rule::InvalidDuration, message).hint(hint));
                 None
             }

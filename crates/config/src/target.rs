@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use everstep_asl::nearest;
+use everstep_source::nearest;
+use everstep_target::Invalid;
 
 use crate::chain::Chains;
 use crate::diagnostic::{Diagnostic, Rule};
@@ -136,41 +137,47 @@ impl Names {
     /// `function:NAME`, `https://…`, an ARN: checked to exist when all is read.
     pub(crate) fn target(&self, field: &Field<'_>) -> Option<Target> {
         let text = field.text()?;
-        match parse(&text) {
-            Some(Parsed::Outside(Target::File(path))) => Some(Target::File(beside(field, path))),
-            Some(Parsed::Outside(Target::Http(url))) => {
-                Some(Target::Http(url::checked(field, url)?))
+        if let Some(name) = text.strip_prefix("destination:").filter(|name| !name.is_empty()) {
+            self.refer(Kind::Destination, &name, field);
+            return self.destinations.borrow().get(name.as_str()).cloned();
+        }
+        let parsed = match parse(&text) {
+            Ok(parsed) => parsed,
+            Err(Invalid::Url(hint)) => {
+                url::report(field, &text, hint);
+                return None;
             }
-            Some(Parsed::Outside(target)) => Some(target),
-            Some(Parsed::Named(..)) if text.is_secret() => {
-                let message = "a target from the environment must be a URL or a file";
-                field.cx.report(field.report(Rule::InvalidTarget, message));
-                None
-            }
-            Some(Parsed::Named(kind, name)) => self.named(field, kind, &name),
-            None => {
+            Err(Invalid::Form) => {
                 self.refuse(field, &text);
-                None
+                return None;
             }
+        };
+        // Only what is outside may have variables, so the text of the others is not a secret.
+        let target = parsed.map(|value| Text::from(value.as_str()));
+        let (kind, name) = match &target {
+            Target::Http(_) => return Some(Target::Http(text)),
+            Target::File(_) => {
+                let path = text.strip_prefix("file:").unwrap_or(text);
+                return Some(Target::File(beside(field, path)));
+            }
+            Target::Unresolved(_) => {
+                self.refuse(field, &text);
+                return None;
+            }
+            Target::Function(name) => (Kind::Function, name),
+            Target::StateMachine(name) => (Kind::StateMachine, name),
+            Target::Queue(name) => (Kind::Queue, name),
+        };
+        if text.is_secret() {
+            let message = "a target from the environment must be a URL or a file";
+            field.cx.report(field.report(Rule::InvalidTarget, message));
+            return None;
         }
-    }
-
-    fn named(&self, field: &Field<'_>, kind: Kind, name: &str) -> Option<Target> {
         self.refer(kind, name, field);
-        match kind {
-            Kind::Function => Some(Target::Function(name.to_owned())),
-            Kind::StateMachine => Some(Target::StateMachine(name.to_owned())),
-            Kind::Queue => {
-                let message =
-                    format!("queues are not served yet: what goes to `{name}` is kept and waits");
-                let found = field.report(Rule::UnservedQueue, message);
-                let hint =
-                    "until they are, name function:NAME, stateMachine:NAME, https://… or file:PATH";
-                field.cx.report(found.hint(hint));
-                Some(Target::Queue(name.to_owned()))
-            }
-            Kind::Destination => self.destinations.borrow().get(name).cloned(),
+        if kind == Kind::Queue {
+            warn_of_queue(field, name);
         }
+        Some(target)
     }
 
     fn refuse(&self, field: &Field<'_>, text: &Text) {
@@ -178,7 +185,7 @@ impl Names {
         let service = written.strip_prefix("arn:").and_then(|arn| arn.split(':').nth(1));
         let message = match service {
             Some(service) => format!("`{written}` cannot be a target: {service} is not supported"),
-            None => format!("`{written}` is no target"),
+            None => format!("invalid target `{written}`"),
         };
         let hint = if is_name(written) {
             format!("write function:{written}, stateMachine:{written} or queue:{written}")
@@ -203,81 +210,15 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
-enum Parsed {
-    Named(Kind, String),
-    Outside(Target),
+fn parse(text: &str) -> Result<everstep_target::Target, Invalid> {
+    let parsed = everstep_target::Target::parse(text);
+    parsed.or_else(|invalid| everstep_target::Target::from_arn(text).ok_or(invalid))
 }
 
-fn parse(text: &Text) -> Option<Parsed> {
-    let named = |kind, name: &str| (!name.is_empty()).then(|| Parsed::Named(kind, name.to_owned()));
-    if let Some(rest) = text.strip_prefix("file:").filter(|rest| !rest.is_empty()) {
-        return Some(Parsed::Outside(Target::File(rest)));
-    }
-    let (scheme, rest) = text.split_once(':')?;
-    match scheme {
-        "http" | "https" if rest.len() > 2 && rest.starts_with("//") => {
-            Some(Parsed::Outside(Target::Http(text.clone())))
-        }
-        "function" => named(Kind::Function, rest),
-        "stateMachine" => named(Kind::StateMachine, rest),
-        "queue" => named(Kind::Queue, rest),
-        "destination" => named(Kind::Destination, rest),
-        "arn" => arn(rest),
-        _ => None,
-    }
-}
-
-/// Region and account play no part: the last part is the name.
-fn arn(rest: &str) -> Option<Parsed> {
-    let parts: Vec<&str> = rest.split(':').collect();
-    let (kind, name) = match *parts {
-        [_, "lambda", _, _, "function", name] | [_, "lambda", _, _, "function", name, _] => {
-            (Kind::Function, name)
-        }
-        [_, "sqs", _, _, name] => (Kind::Queue, name),
-        [_, "states", _, _, "stateMachine", name] => (Kind::StateMachine, name),
-        _ => return None,
-    };
-    Some(Parsed::Named(kind, name.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(text: &str, expected: &str) {
-        let parsed = match parse(&Text::from(text)) {
-            Some(Parsed::Named(kind, name)) => format!("{kind:?} {name}"),
-            Some(Parsed::Outside(target)) => format!("{target:?}"),
-            None => "none".to_owned(),
-        };
-        assert_eq!(parsed, expected, "{text}");
-    }
-
-    #[test]
-    fn targets_have_many_forms() {
-        check("function:a", "Function a");
-        check("stateMachine:a", "StateMachine a");
-        check("queue:a.fifo", "Queue a.fifo");
-        check("destination:a", "Destination a");
-        check("https://host/x", "Http(\"https://host/x\")");
-        check("file:out/x.jsonl", "File(\"out/x.jsonl\")");
-        check("arn:aws:lambda:us-west-2:012345678901:function:a", "Function a");
-        check("arn:aws:lambda:us-west-2:012345678901:function:a:$LATEST", "Function a");
-        check("arn:aws-cn:sqs:cn-north-1:012345678901:my-queue", "Queue my-queue");
-        check("arn:aws:states:us-west-2:012345678901:stateMachine:m", "StateMachine m");
-        for wrong in [
-            "",
-            "a",
-            "function:",
-            "https:",
-            "https://",
-            "ftp://x",
-            "file:",
-            "arn:",
-            "arn:aws:sns:r:a:topic",
-        ] {
-            check(wrong, "none");
-        }
-    }
+fn warn_of_queue(field: &Field<'_>, name: &str) {
+    let message =
+        format!("queues are not served yet: records for `{name}` are kept until they are");
+    let found = field.report(Rule::UnservedQueue, message);
+    let hint = "until then, use function:NAME, stateMachine:NAME, https://… or file:PATH";
+    field.cx.report(found.hint(hint));
 }

@@ -57,6 +57,13 @@ impl fmt::Debug for Text {
     }
 }
 
+/// As written, like everything that is shown.
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.written())
+    }
+}
+
 impl Deref for Text {
     type Target = str;
 

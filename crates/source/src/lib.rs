@@ -3,6 +3,7 @@
 //! What a document is about (a state machine, a configuration, mocked responses) is not known here.
 
 pub mod document;
+pub mod duration;
 mod nearest;
 mod place;
 mod severity;

@@ -14,13 +14,14 @@ shards:
 signature:
 source:
 store:
+target:
 api: signature
 asl: expr retry source
 client: signature
 invocations: retry shards store
 store-embedded: store
-config: asl retry
-graph: asl
+config: asl retry source target
+graph: asl source
 interpreter: asl expr history shapes
 analysis: asl config graph retry source
 executions: asl history interpreter shards store

@@ -1,5 +1,6 @@
 //! `everstep explain`: what a definition or a function's policy does, in words, without running it.
 
+use everstep_source::nearest;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -121,7 +122,7 @@ fn find<'m>(machine: &'m Machine, name: &str, file: &str) -> anyhow::Result<Foun
     if let Some(found) = states.iter().find(|found| &*found.state.name == name) {
         return Ok(found.clone());
     }
-    match everstep_source::nearest(name, states.iter().map(|found| &*found.state.name)) {
+    match nearest(name, states.iter().map(|found| &*found.state.name)) {
         Some(near) => bail!("there is no state `{name}` in {file}; did you mean `{near}`?"),
         None => bail!("there is no state `{name}` in {file}; `everstep explain {file}` lists them"),
     }
@@ -156,7 +157,7 @@ fn no_function(config: &Config, name: &str, path: &Path) -> String {
         return format!("`{name}` is a state machine ({}); name its definition", machine.line);
     }
     let names = config.functions.iter().map(|function| &*function.name);
-    match everstep_source::nearest(name, names) {
+    match nearest(name, names) {
         Some(near) => format!("there is no function `{name}` in {path}; did you mean `{near}`?"),
         None => format!("there is neither a file nor a function `{name}` ({path})"),
     }

@@ -1,5 +1,6 @@
 //! `everstep rules`: what definitions are checked against.
 
+use everstep_source::nearest;
 use std::fmt::Write as _;
 
 use clap::Args;
@@ -51,7 +52,7 @@ fn list() -> String {
 pub(super) fn rule(name: &str) -> Result<Rule, String> {
     Rule::find(name).ok_or_else(|| {
         let names = Rule::ALL.iter().map(|rule| rule.name());
-        match everstep_source::nearest(name, names) {
+        match nearest(name, names) {
             Some(near) => format!("there is no such rule; did you mean `{near}`?"),
             None => "there is no such rule; `everstep rules` lists them".to_owned(),
         }

@@ -57,18 +57,8 @@ fn waits(rule: &Rule, retries: Option<u32>) -> String {
     format!("after {}", told.join(", "))
 }
 
-/// `4 s`, `7.2–8.8 s`, `30 s – 2 min`
 fn range((least, most): (u64, u64)) -> String {
-    let word = |ms: u64| words::span(i64::try_from(ms).unwrap_or(i64::MAX));
-    let (least, most) = (word(least), word(most));
-    let text = match (least.strip_suffix(" s"), most.strip_suffix(" s")) {
-        _ if least == most => least,
-        (Some(low), Some(high)) if !low.contains(' ') && !high.contains(' ') => {
-            format!("{low}–{high} s")
-        }
-        _ => format!("{least} – {most}"),
-    };
-    text.replace(' ', "\u{a0}")
+    everstep_source::duration::range(least, most).replace(' ', "\u{a0}")
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn since(text: &str) -> Result<Since> {
 
 /// In milliseconds, in any form that `everstep.yaml` may have it.
 pub(crate) fn duration(text: &str) -> Result<u64> {
-    everstep_config::duration_ms(text).map_err(|hint| anyhow!("{hint}"))
+    everstep_source::duration::parse(text).map_err(|invalid| anyhow!("{}", invalid.hint))
 }
 
 impl Selection {

@@ -3,6 +3,7 @@
 use everstep_asl::model::{
     DataFlow, Items, Kind, Map, Operand, Resource, State, Task, Text, WaitUntil,
 };
+use everstep_source::duration;
 
 /// `lambda: charge-customer`, `90 s`, `for each of $.items`; nothing for what the type tells.
 #[must_use]
@@ -47,7 +48,7 @@ fn last_of<'t>(text: &'t str, separator: &str) -> &'t str {
 
 fn wait_detail(until: &WaitUntil) -> String {
     match until {
-        WaitUntil::Seconds(Operand::Literal(whole)) => seconds(*whole),
+        WaitUntil::Seconds(Operand::Literal(whole)) => duration::exact(whole.saturating_mul(1000)),
         WaitUntil::Seconds(Operand::Path(path)) => format!("{} seconds", path.as_str()),
         WaitUntil::Seconds(Operand::Jsonata(expression)) => {
             format!("{} seconds", expression.as_str().trim())
@@ -76,44 +77,5 @@ fn text(text: &Text) -> String {
         Text::Literal(literal) => literal.clone(),
         Text::Expression(expression) => expression.as_str().to_owned(),
         Text::Jsonata(expression) => expression.as_str().trim().to_owned(),
-    }
-}
-
-/// `90 s`, `5 min`, `1 h 30 min`, `2 d`: exact, and as short as that allows.
-#[must_use]
-pub fn seconds(total: u64) -> String {
-    if total < 120 {
-        return format!("{total} s");
-    }
-    let parts = [
-        (total / 86_400, "d"),
-        (total / 3600 % 24, "h"),
-        (total / 60 % 60, "min"),
-        (total % 60, "s"),
-    ];
-    let words: Vec<String> = parts
-        .iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, unit)| format!("{number} {unit}"))
-        .collect();
-    words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_exact() {
-        for (total, expected) in [
-            (0, "0 s"),
-            (119, "119 s"),
-            (120, "2 min"),
-            (3661, "1 h 1 min 1 s"),
-            (86_400, "1 d"),
-            (99_999_999, "1157 d 9 h 46 min 39 s"),
-        ] {
-            assert_eq!(seconds(total), expected);
-        }
     }
 }

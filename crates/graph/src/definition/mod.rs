@@ -9,7 +9,7 @@ use everstep_asl::model::{
 };
 
 pub use condition::condition;
-pub use detail::{detail, seconds};
+pub use detail::detail;
 
 use crate::model::{Edge, EdgeKind, Graph, Kind, Node};
 

@@ -187,11 +187,5 @@ fn settings(
 
 /// As `destinations` reads it, with what stands for its variables.
 fn resolved(target: &config::Target) -> String {
-    match target {
-        config::Target::Http(url) => url.as_str().to_owned(),
-        config::Target::File(path) => format!("file:{}", path.as_str()),
-        config::Target::Function(_)
-        | config::Target::StateMachine(_)
-        | config::Target::Queue(_) => target.to_string(),
-    }
+    target.map(|text| text.as_str().to_owned()).to_string()
 }

@@ -1,12 +1,12 @@
 //! One function: what runs, where its settings come from, and a table of what is tried again.
 
+use everstep_source::duration::exact;
 use std::fmt::Write as _;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, Table};
 
 use super::super::function::{FunctionFacts, Range, RetryFacts, RuleFacts, Setting, Wait};
-use super::super::words;
 use super::{entry, wrapped};
 
 /// The whole page of a function.
@@ -14,7 +14,7 @@ pub fn function(facts: &FunctionFacts, width: usize) -> String {
     let FunctionFacts { name, runtime, runs, from, .. } = facts;
     let mut text = wrapped(&format!("{name}: {runtime}, {runs}"), width, 2) + "\n";
     let _ = writeln!(text, "{from}\n");
-    let timeout = format!("{} for each attempt", duration(facts.timeout_ms.value));
+    let timeout = format!("{} for each attempt", exact(facts.timeout_ms.value));
     text += &setting("Timeout", &timeout, &facts.timeout_ms, width);
     let concurrency = match facts.concurrency.value {
         None => "16 at a time, calls and events beyond that wait".to_owned(),
@@ -27,7 +27,7 @@ pub fn function(facts: &FunctionFacts, width: usize) -> String {
     text += &setting("Concurrency", &concurrency, &facts.concurrency, width);
     let age = match facts.max_event_age_ms.value {
         None => "no limit".to_owned(),
-        Some(ms) => format!("at most {}", duration(ms)),
+        Some(ms) => format!("at most {}", exact(ms)),
     };
     text += &setting("Event age", &age, &facts.max_event_age_ms, width);
     text += &entry("Retries", &facts.retry.from, width);
@@ -154,21 +154,6 @@ fn has_more(rule: &RuleFacts) -> bool {
     rule.max_retry_count.is_none_or(|max| max as usize > rule.waits.len())
 }
 
-/// `4 s`, `7.2–8.8 s`, `119 s – 2 min 1 s`
 fn range(range: Range) -> String {
-    let (least, most) = (duration(range.least), duration(range.most));
-    if least == most {
-        return least;
-    }
-    match (least.strip_suffix(" s"), most.strip_suffix(" s")) {
-        (Some(low), Some(high)) if !low.contains(' ') && !high.contains(' ') => {
-            format!("{low}–{high} s")
-        }
-        _ => format!("{least} – {most}"),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people")]
-fn duration(ms: u64) -> String {
-    words::duration(ms as f64 / 1000.0)
+    everstep_source::duration::range(range.least, range.most)
 }

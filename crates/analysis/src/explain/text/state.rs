@@ -66,7 +66,7 @@ fn timeout_words(timeout: Timeout) -> &'static str {
 
 fn timeout_seconds(timeout: Timeout) -> String {
     match timeout {
-        Timeout::Seconds(seconds) => everstep_graph::definition::seconds(seconds),
+        Timeout::Seconds(seconds) => everstep_source::duration::exact(seconds.saturating_mul(1000)),
         _ => String::new(),
     }
 }

@@ -1,71 +1,79 @@
-//! Durations as people of several houses write them, in milliseconds.
+//! Durations as AWS, Azure and people write them, in milliseconds.
 
-/// A text that is no duration, and what to write instead.
+/// What to write instead of a text that is not a duration.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoDuration {
-    pub(crate) hint: String,
+pub struct Invalid {
+    pub hint: String,
 }
 
 const FORMS: &str = "write it as 10s, 15m, 1h30m, PT10S or 00:00:10";
 const DAY_MS: u64 = 86_400_000;
 /// A century: what is longer is a mistake, and sums of what is shorter do not overflow.
-pub(crate) const MS_MAX: u64 = 36_525 * DAY_MS;
+const MS_MAX: u64 = 36_525 * DAY_MS;
 
 /// `00:00:10`, `1.00:00:00`, `PT10S`, `1h30m`, `500ms`, `10`.
-pub(crate) fn parse(text: &str) -> Result<u64, NoDuration> {
+pub fn parse(text: &str) -> Result<u64, Invalid> {
     let found = if text.contains(':') {
         clock(text)?
     } else if let Some(rest) = text.strip_prefix('P') {
-        iso(rest).ok_or_else(|| no(FORMS))?
+        iso(rest).ok_or_else(|| invalid(FORMS))?
     } else if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        scaled(text, 1000).ok_or_else(|| no(FORMS))?
+        scaled(text, 1000).ok_or_else(|| invalid(FORMS))?
     } else if text.starts_with('-') {
-        return Err(no("a duration cannot be negative"));
+        return Err(invalid("a duration cannot be negative"));
     } else {
-        units(text).ok_or_else(|| no(FORMS))?
+        units(text).ok_or_else(|| invalid(FORMS))?
     };
     bounded(found)
 }
 
-/// A number is one of seconds.
-pub(crate) fn seconds(seconds: f64) -> Result<u64, NoDuration> {
+/// A number of seconds.
+pub fn from_seconds(seconds: f64) -> Result<u64, Invalid> {
     if seconds < 0.0 {
-        return Err(no("a duration cannot be negative"));
+        return Err(invalid("a duration cannot be negative"));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     bounded((seconds * 1000.0).round() as u64)
 }
 
-fn no(hint: &str) -> NoDuration {
-    NoDuration { hint: hint.to_owned() }
+fn invalid(hint: &str) -> Invalid {
+    Invalid { hint: hint.to_owned() }
 }
 
-fn bounded(ms: u64) -> Result<u64, NoDuration> {
-    if ms > MS_MAX { Err(no("a century is the longest there is")) } else { Ok(ms) }
+fn bounded(ms: u64) -> Result<u64, Invalid> {
+    if ms > MS_MAX { Err(invalid("a duration is at most a century")) } else { Ok(ms) }
 }
 
 /// .NET's TimeSpan: `[d.]HH:mm:ss[.fff]`.
-fn clock(text: &str) -> Result<u64, NoDuration> {
+fn clock(text: &str) -> Result<u64, Invalid> {
     let parts: Vec<&str> = text.split(':').collect();
     let [first, minutes, seconds] = *parts else {
-        return Err(no("a time has three parts, HH:mm:ss: write ten minutes as 00:10:00 or 10m"));
+        return Err(invalid(
+            "a time has three parts, HH:mm:ss: write ten minutes as 00:10:00 or 10m",
+        ));
     };
     let (days, hours) = first.split_once('.').unwrap_or(("0", first));
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
     let (Some(days), Some(hours), Some(minutes), Some(whole)) =
         (digits(days), digits(hours), digits(minutes), digits(whole))
     else {
-        return Err(no(if text.contains('-') { "a duration cannot be negative" } else { FORMS }));
+        return Err(invalid(if text.contains('-') {
+            "a duration cannot be negative"
+        } else {
+            FORMS
+        }));
     };
     if hours > 23 {
-        return Err(no(&format!(
+        return Err(invalid(&format!(
             "hours go up to 23 (.NET reads {hours}:00:00 as {hours} days): write one day as 1.00:00:00 or 1d"
         )));
     }
     if minutes > 59 || whole > 59 {
-        return Err(no("minutes and seconds go up to 59: write ninety seconds as 00:01:30 or 90s"));
+        return Err(invalid(
+            "minutes and seconds go up to 59: write ninety seconds as 00:01:30 or 90s",
+        ));
     }
-    let fraction = scaled(&format!("0.{fraction}"), 1000).ok_or_else(|| no(FORMS))?;
+    let fraction = scaled(&format!("0.{fraction}"), 1000).ok_or_else(|| invalid(FORMS))?;
     Ok(days.saturating_mul(DAY_MS) + hours * 3_600_000 + minutes * 60_000 + whole * 1000 + fraction)
 }
 
@@ -142,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_of_all_houses() {
+    fn all_forms_are_read() {
         check("00:00:10", 10_000);
         check("00:15:00", 900_000);
         check("00:00:00", 0);
@@ -162,11 +170,11 @@ mod tests {
         check("1.5h", 5_400_000);
         check("10", 10_000);
         check("0.25", 250);
-        assert_eq!(seconds(2.5), Ok(2500));
+        assert_eq!(from_seconds(2.5), Ok(2500));
     }
 
     #[test]
-    fn what_is_no_duration_is_explained() {
+    fn what_is_not_a_duration_is_explained() {
         check_refused("24:00:00", "1.00:00:00 or 1d");
         check_refused("99:00:00", "hours go up to 23");
         check_refused("00:90:00", "go up to 59");
@@ -197,6 +205,6 @@ mod tests {
         check_refused("99999999999999999999d", "century");
         check_refused("99999999999999999999.00:00:00", "century");
         check_refused("1e9", "write it as");
-        assert!(seconds(-1.0).is_err() && seconds(f64::INFINITY).is_err());
+        assert!(from_seconds(-1.0).is_err() && from_seconds(f64::INFINITY).is_err());
     }
 }
