@@ -28,6 +28,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`([\w./-]+)`:\n\n\Z")
 ON_PAGE = "http://127.0.0.1:8083"
+FOLDER_ON_PAGE = "/home/you"
 # What pages call by name: the server under test, a Python that has boto3, the AWS command line.
 PROGRAMS = [os.environ["EVERSTEP"], sys.executable, os.environ.get("EVERSTEP_AWS_CLI", sys.executable)]
 SERVERS = ("everstep dev", "everstep serve")
@@ -39,7 +40,7 @@ CLEARED = re.compile(r"[^\n]*\r\x1b\[2K")
 VARIES = [
     # What takes less than a millisecond is shown without a duration.
     (re.compile(r"(✓ \S+) +\d+ ms$"), r"\1"),
-    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"), "DATE"),
+    (re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\dZ"), "DATE"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"\d+\.\d+ s\b|\d+ ms\b"), "TIME"),
     (re.compile(r"[─═]+"), "─"),
@@ -48,10 +49,14 @@ VARIES = [
 
 
 def follow(page, folder, address, update=False):
-    """Does what the page says; with `update`, writes what commands print now onto the page."""
+    """Does what the page says; with `update`, writes what commands print now onto the page.
+
+    The page of an example is followed in the folder of the example, any other beside the examples.
+    """
     text = page.read_text()
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    reader = Reader(folder, address)
+    place = folder / page.parent.relative_to(EXAMPLES.parent) if page.is_relative_to(EXAMPLES) else folder
+    reader = Reader(folder, place, address)
     try:
         followed = BLOCK.sub(lambda block: reader.block(text[: block.start()], block, update), text)
     finally:
@@ -73,7 +78,7 @@ def free_address():
 class Reader:
     """One folder, two terminals: one for the server, one for all else."""
 
-    def __init__(self, folder, address):
+    def __init__(self, folder, place, address):
         self.folder = pathlib.Path(folder)
         self.url = f"http://{address}"
         self.state = self.folder / ".shell-state"
@@ -88,7 +93,7 @@ class Reader:
             "HOME": str(self.folder),
         }
         lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-        self.state.write_text("\n".join(lines + [f"cd {shlex.quote(str(self.folder))}"]) + "\n")
+        self.state.write_text("\n".join(lines + [f"cd {shlex.quote(str(place))}"]) + "\n")
 
     def block(self, before, block, update):
         language, body = block.groups()
@@ -127,9 +132,9 @@ class Reader:
         return pathlib.Path(shlex.split(self.state.read_text().splitlines()[-1])[1])
 
     def plain(self, text):
-        """What is seen of an output, with the address that the page has."""
+        """What is seen of an output, with the address and the folder that the page has."""
         text = CLEARED.sub("", COLOUR.sub("", text.replace("\r\n", "\n")))
-        return text.replace(f" --endpoint {self.url}", "").replace(self.url, ON_PAGE)
+        return text.replace(f" --endpoint {self.url}", "").replace(self.url, ON_PAGE).replace(str(self.folder), FOLDER_ON_PAGE)
 
     def leave(self):
         if self.server:
