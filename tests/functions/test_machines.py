@@ -254,9 +254,9 @@ def test_settings_are_tags(open_shop):
     assert shop.ended(shop.start("m", "aws"))["error"] == "States.Runtime"
     for target, why in [
         ("function:nobody", "there is no function 'nobody'"),
-        ("file:/etc/passwd", "a file can be named in everstep.yaml alone"),
-        ("stateMachine:m", "it would be told of its own failures"),
-        ("nonsense", "it is no target"),
+        ("file:/etc/passwd", "a file can only be named in everstep.yaml"),
+        ("stateMachine:m", "cannot be notified of its own failures"),
+        ("nonsense", "invalid target"),
     ]:
         status, answer = shop.tag("m", onFailure=target)
         assert (status, answer["__type"].rsplit("#")[-1]) == (400, "ValidationException")

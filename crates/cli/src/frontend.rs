@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
 use everstep_analysis::agreement;
-use everstep_server::{Ended, Frontend, Given, Mode, Others, Project, TestCases};
+use everstep_server::{Ended, Error, Frontend, Given, Mode, Others, Project, TestCases};
 
 use crate::commands::check;
 use crate::configuration;
@@ -21,20 +20,15 @@ impl Frontend for CommandLine {
         let _ = Stream::Story.write(text);
     }
 
-    fn project(&self, path: &Path, others: Others) -> Result<Option<Project>> {
-        let entry = configuration::locate(path)?;
-        let parsed = configuration::read(&entry)?;
-        let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
-        let others = match others {
-            Others::Nowhere => agreement::Others::Nowhere,
-            Others::Elsewhere => agreement::Others::Elsewhere,
-        };
-        let config = check::tell(parsed, others)?;
-        Ok(config.map(|config| Project::new(entry, config, sources)))
+    fn project(&self, path: &Path, others: Others) -> Result<Option<Project>, Error> {
+        read_project(path, others).map_err(|error| described(&error))
     }
 
-    fn test_cases(&self, mock_file: &Path) -> Result<Arc<dyn TestCases>> {
-        Ok(Arc::new(MockFile::read(mock_file)?))
+    fn test_cases(&self, mock_file: &Path) -> Result<Arc<dyn TestCases>, Error> {
+        match MockFile::read(mock_file) {
+            Ok(file) => Ok(Arc::new(file)),
+            Err(error) => Err(described(&error)),
+        }
     }
 
     fn interrupted(&self) -> ! {
@@ -42,8 +36,24 @@ impl Frontend for CommandLine {
     }
 }
 
+fn described(error: &anyhow::Error) -> Error {
+    Error::new(format!("{error:#}"))
+}
+
+fn read_project(path: &Path, others: Others) -> anyhow::Result<Option<Project>> {
+    let entry = configuration::locate(path)?;
+    let parsed = configuration::read(&entry)?;
+    let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
+    let others = match others {
+        Others::Nowhere => agreement::Others::Nowhere,
+        Others::Elsewhere => agreement::Others::Elsewhere,
+    };
+    let config = check::tell(parsed, others)?;
+    Ok(config.map(|config| Project::new(entry, config, sources)))
+}
+
 /// Runs a server until it is asked to stop.
-pub(crate) fn serve(given: Given, file: Option<&Path>, mode: Mode) -> Result<Exit> {
+pub(crate) fn serve(given: Given, file: Option<&Path>, mode: Mode) -> anyhow::Result<Exit> {
     Ok(match everstep_server::run(given, file, mode, Arc::new(CommandLine))? {
         Ended::Stopped => Exit::Good,
         Ended::Refused => Exit::Problems,

@@ -21,10 +21,10 @@ use crate::functions::Functions;
 use crate::map_run::MapRuns;
 use crate::operations;
 use crate::removal;
-use crate::tag_settings::{Own, Targets, Written};
+use crate::tag_settings::{Own, Syntax, Targets};
 use crate::test_case::TestCases;
 
-/// Where things are, and by which rules they run.
+/// Region and account of ARNs, and the rules of executions.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub region: String,
@@ -70,7 +70,7 @@ impl Parts {
             place: Place::default(),
             tasks,
             functions: None,
-            targets: Arc::new(Written),
+            targets: Arc::new(Syntax),
             test_cases: None,
             task_observer: None,
         }
@@ -92,14 +92,14 @@ pub struct Service {
     pub(crate) place: Place,
     /// Where work that waits is done.
     pub(crate) runtime: Handle,
-    /// By the id of a revision and what the machine said of itself then, which makes no new one.
+    /// By the id of a revision and the settings of the machine then, which do not make a new one.
     prepared: Mutex<HashMap<(String, Own), Arc<Prepared>>>,
 }
 
-/// An answer of the engine that will come, unless the engine stops.
+/// An answer of the engine; cancelled if the engine stops.
 pub(crate) type Pending<T> = tokio::sync::oneshot::Receiver<everstep_executions::Result<T>>;
 
-/// Revisions that are held ready; beyond that all are found again in the engine.
+/// Revisions that are cached.
 const PREPARED_MAX: usize = 4096;
 
 impl Service {
@@ -147,7 +147,7 @@ impl Service {
         operations::run(self, Args::new(operation, body)).await
     }
 
-    /// Why nothing can be done any more, if so.
+    /// Why nothing can be stored any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let executions = self.engine.failure().map(|error| error.to_string());
@@ -188,7 +188,7 @@ impl Service {
         self.request(message).await.unwrap_or(Err(everstep_executions::Error::Stopped))
     }
 
-    /// Asks the engine. Whoever waits long for the answer need not hold the service meanwhile.
+    /// Asks the engine. The caller can wait for the answer without holding the service.
     pub(crate) fn request<T: Send + 'static>(
         &self,
         message: impl FnOnce(Reply<T>) -> Message,

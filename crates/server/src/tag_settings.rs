@@ -1,8 +1,8 @@
-//! Settings of a state machine that the service does not have. They are tags, so that they are kept and
-//! shown with the machine, and any SDK can set them: `everstep:dialect` and `everstep:onFailure`. A server
-//! writes where it has a machine from beside them, in `everstep:from`.
+//! Settings of a state machine that AWS Step Functions does not have: `everstep:dialect` and `everstep:onFailure`.
+//! They are tags, so that they are stored and shown with the machine and any SDK can set them. The server also
+//! records which file it created a machine from, in `everstep:from`.
 //!
-//! An execution keeps what it was started with.
+//! An execution keeps the settings it was started with.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use everstep_interpreter::Dialect;
 use crate::catalog::Machine;
 use crate::service::Service;
 
-/// What the keys of all of them begin with.
+/// The prefix of their keys.
 const PREFIX: &str = "everstep:";
-/// By which rules its executions run: `spec` or `aws`.
+/// The dialect of its executions: `spec` or `aws`.
 pub const DIALECT: &str = "everstep:dialect";
-/// Who is told of executions that do not succeed: a target, as in `everstep.yaml`.
+/// The target to notify of executions that do not succeed, as in `everstep.yaml`.
 pub const ON_FAILURE: &str = "everstep:onFailure";
 
-/// The file that a server has made the machine of. It changes nothing.
+/// The file that the machine was created from. Only recorded.
 pub const FROM: &str = "everstep:from";
 
-/// Knows whom machines can tell. Asked when a machine is told to tell, not when it does.
+/// Checks notification targets. Called when a machine is created or tagged, not when it fails.
 pub trait Targets: Send + Sync {
-    /// Why it cannot be told, if so.
+    /// Why a target cannot be notified, if so.
     fn problem(&self, target: &str) -> Option<String>;
 }
 
-/// Knows how targets are written, and nothing else.
+/// Checks the syntax of targets, and nothing else.
 #[derive(Debug, Clone, Copy)]
-pub struct Written;
+pub struct Syntax;
 
-impl Targets for Written {
+impl Targets for Syntax {
     fn problem(&self, target: &str) -> Option<String> {
         let is_name = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
@@ -43,21 +43,21 @@ impl Targets for Written {
         };
         match target.split_once(':') {
             _ if target.contains("${") => {
-                Some("variables are filled in in everstep.yaml alone".to_owned())
+                Some("only targets in everstep.yaml can have variables".to_owned())
             }
             Some(("function" | "stateMachine", name)) if is_name(name) => None,
             Some(("http" | "https", rest)) if is_address(rest) => None,
             // Who may call the API may not write everywhere that the server may.
-            Some(("file", _)) => Some("a file can be named in everstep.yaml alone".to_owned()),
-            Some(("queue", _)) => Some("queues are not served yet".to_owned()),
+            Some(("file", _)) => Some("a file can only be named in everstep.yaml".to_owned()),
+            Some(("queue", _)) => Some("queues are not supported yet".to_owned()),
             _ => Some(
-                "it is no target: write function:NAME, stateMachine:NAME or https://...".to_owned(),
+                "invalid target: use function:NAME, stateMachine:NAME or https://...".to_owned(),
             ),
         }
     }
 }
 
-/// What a machine says of itself.
+/// The settings of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Own {
     pub(crate) aws: Option<bool>,
@@ -74,7 +74,7 @@ impl Own {
     }
 }
 
-/// What has tags.
+/// A resource with tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder<'a> {
     /// A STANDARD state machine, by its name.
@@ -89,12 +89,12 @@ impl<'a> Holder<'a> {
     }
 }
 
-/// Whether a tag is one of these, or was meant to be.
+/// Whether a tag is a setting, or was meant to be.
 pub(crate) fn is_own(key: &str) -> bool {
     key.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
 }
 
-/// Refuses settings that do not exist or cannot be.
+/// Refuses settings that do not exist or are invalid.
 pub(crate) fn check(
     service: &Service,
     holder: Holder<'_>,
@@ -117,18 +117,21 @@ fn problem(targets: &dyn Targets, holder: Holder<'_>, key: &str, value: &str) ->
         (DIALECT, _) if Dialect::find(value).is_some() => None,
         (DIALECT, _) => Some(format!("The tag '{key}' must be 'spec' or 'aws', not '{value}'")),
         (ON_FAILURE, Holder::Express) => Some(format!(
-            "The tag '{key}' cannot be set for an EXPRESS state machine: nothing of its executions is stored, \
-             so a failure may not survive a crash to be told"
+            "The tag '{key}' cannot be set for an EXPRESS state machine: its executions are not stored, \
+             so a failure may be lost in a crash"
         )),
         (ON_FAILURE, Holder::Standard(name)) => {
             let itself = value.strip_prefix("stateMachine:") == Some(name);
-            let endless = || "it would be told of its own failures, without end".to_owned();
+            let endless = || {
+                "a state machine cannot be notified of its own failures: that would never end"
+                    .to_owned()
+            };
             let problem = itself.then(endless).or_else(|| targets.problem(value))?;
             Some(format!("The tag '{key}' cannot be '{value}': {problem}"))
         }
         _ => Some(format!(
-            "The tag '{key}' is no setting: there are '{DIALECT}' (spec or aws) and '{ON_FAILURE}' (whom to tell of \
-             executions that fail)"
+            "The tag '{key}' is not a setting: use '{DIALECT}' (spec or aws) or '{ON_FAILURE}' (the target to notify \
+             of failed executions)"
         )),
     }
 }
@@ -140,7 +143,7 @@ mod tests {
     const STANDARD: Holder<'_> = Holder::Standard("m");
 
     fn check(holder: Holder<'_>, key: &str, value: &str, expected: Option<&str>) {
-        let found = problem(&Written, holder, key, value);
+        let found = problem(&Syntax, holder, key, value);
         match (&found, expected) {
             (None, None) => {}
             (Some(found), Some(expected)) => assert!(found.contains(expected), "{found}"),
@@ -172,10 +175,10 @@ mod tests {
         check("http://127.0.0.1:8080/", None);
         check("file:/tmp/x", Some("everstep.yaml"));
         check("https://example.com/${env:KEY}", Some("everstep.yaml"));
-        check("queue:q", Some("not served yet"));
-        check("stateMachine:m", Some("without end"));
+        check("queue:q", Some("not supported yet"));
+        check("stateMachine:m", Some("never end"));
         for wrong in ["", "f", "function:", "function:a b", "https://", "https:///x", "ftp://x"] {
-            check(wrong, Some("it is no target"));
+            check(wrong, Some("invalid target"));
         }
     }
 }

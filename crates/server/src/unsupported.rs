@@ -1,10 +1,10 @@
-//! What nobody here can do is refused at once, and by name.
+//! Tasks that nothing here can run fail at once, with the reason.
 
 use everstep_asl::model::Resource;
 use everstep_executions::{Cancelled, Job, Report, Task, TaskRunner};
 use everstep_interpreter::Failure;
 
-/// A runner of functions for a server that has none: each task fails, and its cause says why.
+/// A runner for a server without functions: every task fails with the reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unsupported;
 
@@ -16,16 +16,13 @@ impl TaskRunner for Unsupported {
     fn cancel(&self, _cancelled: Cancelled) {}
 }
 
-/// Fails a task that nobody can run. `States.Runtime` is neither retried nor caught by `States.ALL`: no
-/// retry would do better, and a catcher would hide what is wrong with the definition.
+/// Fails a task that cannot be run. `States.Runtime` is neither retried nor caught by `States.ALL`: a retry would
+/// not help, and a catcher would hide the error in the definition.
 pub(crate) fn refuse(task: &Task) {
     match &task.job {
         Job::Call { resource, .. } => task.fail(Failure::new("States.Runtime", cause(resource))),
         Job::MapRun { .. } => task.report(Report::MapRunFailed {
-            failure: Failure::new(
-                "States.Runtime",
-                "a Map Run is driven by the service itself, and is no task for a runner of functions",
-            ),
+            failure: Failure::new("States.Runtime", "a function cannot run a distributed Map"),
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! What users have named: state machines, their versions and aliases, activities, tags.
 //!
 //! Each is one row of JSON in the store's catalog. A change is a read, a decision and a commit that
-//! expects what was read: of two changes at once one is told to look again.
+//! expects what was read: of two concurrent changes, one is retried.
 
 mod activity;
 mod machine;

@@ -67,15 +67,15 @@ impl everstep_invocations::Functions for Calls {
             let Ended { outcome: came, worker_pid, log, receipt } =
                 host.invoke(&attempt.function, call).await;
             lock(&running).remove(&id);
-            // Uncalled, it says that the attempt was interrupted.
+            // Dropped without a call, it reports that the attempt was interrupted.
             if let Some(outcome) = outcome(&attempt.function, came, worker_pid, log) {
-                done(outcome, told(receipt));
+                done(outcome, acknowledge(receipt));
             }
         });
         entries.insert(id, task.abort_handle());
     }
 
-    /// Whoever stops waiting for a call ends it.
+    /// Dropping the future of a call ends it.
     fn kill(&self, attempt: AttemptId) {
         if let Some(task) = lock(&self.running).remove(&attempt) {
             task.abort();
@@ -83,8 +83,8 @@ impl everstep_invocations::Functions for Calls {
     }
 }
 
-/// The worker waits until its result is durable, or hears that it does not count.
-fn told(receipt: Receipt) -> everstep_invocations::Receipt {
+/// The worker waits until its result is durable, or is refused.
+fn acknowledge(receipt: Receipt) -> everstep_invocations::Receipt {
     Box::new(move |durable| match durable {
         Ok(()) => drop(receipt),
         Err(_) => receipt.refuse(),
@@ -119,7 +119,7 @@ fn outcome(
         Came::Throttled => Outcome::Throttled,
         Came::NotFound => {
             let name = "Lambda.ResourceNotFoundException";
-            let message = format!("there is no function '{function}' any more");
+            let message = format!("the function '{function}' no longer exists");
             let failure = Failure::new(name, Class::Runtime, &message);
             Outcome::Failed { failure, payload: None, worker_pid }
         }
@@ -138,7 +138,7 @@ fn stack(payload: &Value) -> Vec<String> {
     lines.map(text).collect()
 }
 
-/// Calls of tasks that do not wait for them: `InvocationType: Event`.
+/// Accepts asynchronous calls of tasks: `InvocationType: Event`.
 pub(super) struct Deferred(pub(super) Arc<Invocations>);
 
 impl Acceptor for Deferred {

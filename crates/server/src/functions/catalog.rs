@@ -1,4 +1,4 @@
-//! What is told of functions: in our own words, and as far as they mean the same, in Lambda's.
+//! What callers of the API see of functions: our own form, and Lambda's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What a configuration means: for those who run functions, and for those who keep their invocations.
+//! A configuration, as the crates `runners` and `invocations` take it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use everstep_config::model as config;
 use everstep_invocations as kept;
 use everstep_runners as run;
 
-/// Calls at a time of a function that does not say.
+/// The default concurrency of a function.
 const CONCURRENCY: u32 = 16;
 
 /// All functions of a configuration.
@@ -18,11 +18,11 @@ pub(crate) struct Deployment {
     pub(crate) functions: Vec<run::Function>,
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
     pub(crate) described: HashMap<String, Described>,
-    /// What targets are, by how they are written: that is what is stored and shown.
+    /// Targets with the values of their variables, by how they are written: only that is stored and shown.
     pub(crate) targets: HashMap<String, String>,
 }
 
-/// What users are told of a function besides how it is invoked. Secrets are not in it.
+/// What callers of the API see of a function, besides how it is invoked. It holds no secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Described {
     /// `python3.11`
@@ -51,12 +51,12 @@ impl Deployment {
             functions: config.functions.iter().map(function).collect(),
             settings: config.functions.iter().map(settings).collect(),
             described: config.functions.iter().map(described).collect(),
-            targets: targets(config).map(|told| (told.to_string(), resolved(told))).collect(),
+            targets: targets(config).map(|target| (target.to_string(), resolved(target))).collect(),
         }
     }
 }
 
-/// All that anybody is told of.
+/// All destinations and notification targets.
 fn targets(config: &Config) -> impl Iterator<Item = &config::Target> {
     let of_machines =
         config.state_machines.iter().filter_map(|machine| machine.on_failure.as_ref());
@@ -124,7 +124,7 @@ fn function(function: &config::Function) -> run::Function {
 }
 
 const VERSION: &str = "$LATEST";
-/// Memory of a function that does not say.
+/// The default memory of a function.
 const MEMORY_MIB: u32 = 1024;
 
 /// `python3.11` if there is one, else the one that there is.

@@ -20,7 +20,7 @@ use crate::Frontend;
 use crate::dispatch::Notifier;
 use crate::rate_limit::RateLimit;
 use crate::service::Service;
-use crate::tag_settings::{Targets as _, Written};
+use crate::tag_settings::{Syntax, Targets as _};
 
 /// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
 /// to hold up the others.
@@ -169,7 +169,7 @@ impl Failures {
 
     fn resolve(&self, written: &str) -> Result<Target, String> {
         // A tag shows no secret, and names no file by itself: a configuration must have said what it is.
-        if self.targets.contains(written) || Written.problem(written).is_none() {
+        if self.targets.contains(written) || Syntax.problem(written).is_none() {
             return Ok(Target(written.to_owned()));
         }
         Err("the configuration no longer has this target".to_owned())

@@ -20,7 +20,6 @@ mod targets;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
 use calls::{Calls, Deferred};
 use catalog::Catalog;
 use everstep_client::{Client, Credentials, Options as ClientOptions};
@@ -31,6 +30,8 @@ use everstep_store::Store;
 use serde_json::Value;
 use targets::KnownTargets;
 use tokio::time::Instant;
+
+use crate::process::{Context as _, Result};
 
 pub(crate) use deployment::Deployment;
 pub(crate) use destinations::Destinations;
@@ -50,6 +51,7 @@ pub struct Functions {
     calls: Arc<Calls>,
     catalog: Catalog,
     invocations: Arc<Invocations>,
+    clock: Arc<dyn Clock>,
     pub(crate) targets: Arc<KnownTargets>,
     pub(crate) client: Arc<Client>,
     remote: Option<RemoteLambda>,
@@ -80,7 +82,8 @@ impl Functions {
         let functions = Self {
             host,
             catalog: Catalog::new(calls.clone()),
-            invocations: Arc::new(Invocations::new(store, clock, Settings::default())),
+            invocations: Arc::new(Invocations::new(store, clock.clone(), Settings::default())),
+            clock,
             targets: Arc::new(KnownTargets::new(calls.clone(), targets)),
             calls,
             client,

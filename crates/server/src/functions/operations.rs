@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Functions;
 use super::calls::Calls;
 use super::request::{InvocationType, Invoke, Invoked, Refusal};
+use crate::page_token::Listing;
 
 type Answer = Result<Value, Refusal>;
 
@@ -54,7 +55,8 @@ impl Functions {
         match operation {
             "ListFunctions" => Ok(self.catalog.all()),
             "ListInvocations" => {
-                let mut found = self.blocking(move |all| list(all, &body)).await?;
+                let now_ms = self.clock.now_ms();
+                let mut found = self.blocking(move |all| list(all, &body, now_ms)).await?;
                 let all = found["invocations"].as_array_mut().into_iter().flatten();
                 all.for_each(|invocation| say_if_missing(&self.calls, invocation));
                 Ok(found)
@@ -164,25 +166,29 @@ fn filter(body: &Value) -> Result<Filter, Refusal> {
 
 const PAGE: u64 = 100;
 
-fn list(all: &Invocations, body: &Value) -> Answer {
+fn list(all: &Invocations, body: &Value, now_ms: i64) -> Answer {
     let filter = filter(body)?;
     let limit = number(body, "maxResults")?.unwrap_or(PAGE).clamp(1, 1000);
-    let after = text(body, "nextToken")?.map(|token| bookmark(&token)).transpose()?;
+    let listing = Listing { operation: "Everstep.ListInvocations", request: body };
+    let invalid = || wrong("invalid nextToken".to_owned());
+    let after = match listing.position(now_ms).map_err(|_| invalid())? {
+        Some(position) => Some(bookmark(&position).ok_or_else(invalid)?),
+        None => None,
+    };
     let page = all.list(&filter, after, usize::try_from(limit).unwrap_or(1000));
     let page = page.map_err(|error| refusal(&error))?;
     let shown: Vec<Value> = page.invocations.iter().map(Invocation::to_json).collect();
     let mut answer = json!({ "invocations": shown });
     if let Some(next) = page.next {
-        answer["nextToken"] = format!("{}/{}", next.at_ms, next.id).into();
+        let position = format!("{}/{}", next.at_ms, next.id);
+        answer["nextToken"] = listing.token(position.as_bytes(), now_ms).into();
     }
     Ok(answer)
 }
 
-fn bookmark(token: &str) -> Result<Bookmark, Refusal> {
-    let parts = token.split_once('/').and_then(|(at_ms, id)| {
-        Some(Bookmark { at_ms: at_ms.parse().ok()?, id: InvocationId::from_str(id).ok()? })
-    });
-    parts.ok_or_else(|| wrong(format!("'{token}' is no token of a page")))
+fn bookmark(position: &[u8]) -> Option<Bookmark> {
+    let (at_ms, id) = std::str::from_utf8(position).ok()?.split_once('/')?;
+    Some(Bookmark { at_ms: at_ms.parse().ok()?, id: InvocationId::from_str(id).ok()? })
 }
 
 fn show(all: &Invocations, body: &Value) -> Answer {

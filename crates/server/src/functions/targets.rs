@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use everstep_invocations::Functions as _;
 
 use super::calls::Calls;
-use crate::tag_settings::{Targets, Written};
+use crate::tag_settings::{Syntax, Targets};
 
 pub(crate) struct KnownTargets {
     calls: Arc<Calls>,
@@ -50,7 +50,7 @@ impl Targets for KnownTargets {
         if self.contains(target) {
             return None;
         }
-        let problem = Written.problem(target);
+        let problem = Syntax.problem(target);
         let function = target.strip_prefix("function:").filter(|_| problem.is_none());
         match function {
             Some(name) if self.calls.function(name).is_none() => {

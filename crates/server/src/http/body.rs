@@ -1,7 +1,7 @@
-//! The body of a request, to its very end: of what is too long nothing is kept, but it is taken in, for
-//! whoever is still sending does not hear an answer.
+//! Reads the body of a request to its end. A body that is too long is read and dropped, because a client that is
+//! still sending does not read an answer.
 //!
-//! What many slow callers send at the same time is bounded as a whole; small bodies are let pass.
+//! The memory of all bodies that are being received is limited; small bodies are exempt.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,9 +10,9 @@ use axum::body::{Body, HttpBody};
 use everstep_api::protocol::{Common, Error};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// So much of every body needs no room.
+/// This much of every body is exempt from the limit.
 const FREE_BYTES: usize = 16 * 1024;
-/// What a permit of the room stands for.
+/// Bytes of a permit.
 const PERMIT_BYTES: usize = 1024;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Broken {
 }
 
 impl Broken {
-    /// As a caller is told who may send so many bytes.
+    /// The error for a client that may send this many bytes.
     pub(super) fn error(&self, bytes_max: usize) -> Error {
         let wrong = |message: &str| Error::common(Common::Serialization, message);
         match self {
@@ -40,7 +40,7 @@ impl Broken {
     }
 }
 
-/// Room for the bodies that are being received.
+/// The memory for bodies that are being received.
 pub(super) struct Room(Semaphore);
 
 impl Room {
@@ -49,7 +49,7 @@ impl Room {
     }
 }
 
-/// A body, and the room that it takes until it is dropped.
+/// A body, and the memory that it reserves until it is dropped.
 #[derive(Default)]
 pub(super) struct Received<'r> {
     bytes: Vec<u8>,

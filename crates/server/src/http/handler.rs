@@ -1,4 +1,4 @@
-//! One request: who sends it, what it asks for, and the answer.
+//! One request: authentication, dispatch to its operation, and the answer.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use everstep_signature::{Keys, Policy, SKEW_MS};
 use serde_json::{Value, json};
 
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Listening, lambda, origin};
+use super::{Bounds, Options, lambda, origin};
 use crate::functions::Functions;
 use crate::service::Service;
 
-pub(super) struct Desk {
+pub(super) struct Gateway {
     pub(super) service: Arc<Service>,
     keys: Keys,
     bounds: Bounds,
@@ -28,65 +28,66 @@ pub(super) struct Desk {
     pub(super) on_loopback: bool,
 }
 
-pub(super) fn router(service: Arc<Service>, listening: &Listening, on_loopback: bool) -> Router {
-    let Listening { keys, tls, bounds } = listening.clone();
+pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool) -> Router {
+    let Options { keys, tls, bounds } = options.clone();
     let room = Room::new(bounds.bodies_bytes);
     let encrypted = tls.is_some();
-    let desk = Arc::new(Desk { service, keys, bounds, room, encrypted, on_loopback });
+    let gateway = Arc::new(Gateway { service, keys, bounds, room, encrypted, on_loopback });
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
         .route("/ready", get(health))
         .merge(lambda::routes())
-        .fallback(async |method, uri| elsewhere(StatusCode::NOT_FOUND, &method, &uri))
+        .fallback(async |method, uri| not_found(StatusCode::NOT_FOUND, &method, &uri))
         .method_not_allowed_fallback(async |method, uri| {
-            elsewhere(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
+            not_found(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
         })
-        .layer(from_fn_with_state(desk.clone(), origin::guard))
-        .with_state(desk)
+        .layer(from_fn_with_state(gateway.clone(), origin::guard))
+        .with_state(gateway)
 }
 
-/// What is said to a web page: in the shape that SDKs read, for whoever looks into it.
+/// The refusal of a request of a web page, in the form that SDKs read.
 pub(super) fn forbidden(message: &str) -> Response {
     let error = Error::common(Common::AccessDenied, message);
     let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
     written(Answer { status: StatusCode::FORBIDDEN.as_u16(), ..answer })
 }
 
-/// Alive and able to write. Until the engine has read what it must, nobody listens.
-async fn health(State(desk): State<Arc<Desk>>) -> Response {
-    match desk.service.failure() {
+/// Alive and able to write. The server listens only once the engines have started.
+async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
+    match gateway.service.failure() {
         None => (StatusCode::OK, "{\"status\":\"ok\"}\n").into_response(),
         Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
 }
 
-/// What is said where nothing is: in the shape that SDKs read, for it is they who get lost.
-fn elsewhere(status: StatusCode, method: &Method, uri: &Uri) -> Response {
+/// The answer to requests that no route has, in the form that SDKs read.
+fn not_found(status: StatusCode, method: &Method, uri: &Uri) -> Response {
     if let Some(refused) = lambda::unsupported(method, uri) {
         return refused;
     }
     let path: String = uri.path().chars().take(100).collect();
-    let message = format!("there is nothing at '{path}' for this: requests are POSTs to '/'");
+    let message = format!("nothing at '{path}': requests are POSTs to '/'");
     let error = Error::common(Common::UnknownOperation, message);
     let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
     written(Answer { status: status.as_u16(), ..answer })
 }
 
-async fn call(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+async fn call(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Response {
     let request_id = uuid::Uuid::new_v4().to_string();
     written(
-        desk.answer(request, &request_id)
+        gateway
+            .answer(request, &request_id)
             .await
             .unwrap_or_else(|error| Answer::error(&error, &request_id)),
     )
 }
 
-/// What the targets of its own operations begin with.
+/// The prefix of the targets of our own operations.
 const OWN: &str = "Everstep.";
 
-impl Desk {
-    /// An operation that is not Step Functions'.
+impl Gateway {
+    /// An operation of our own.
     async fn operate(
         &self,
         functions: &Functions,
@@ -111,13 +112,13 @@ impl Desk {
         if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
             && let Some(functions) = &self.service.functions
         {
-            self.admit(&head, body.bytes(), "states")?;
+            self.authenticate(&head, body.bytes(), "states")?;
             let asked = protocol::read(body.bytes())?;
             drop(body);
             return Ok(self.operate(functions, operation, asked, request_id).await);
         }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
-        self.admit(&head, body.bytes(), "states")?;
+        self.authenticate(&head, body.bytes(), "states")?;
         let asked = protocol::read(body.bytes())?;
         drop(body);
         let output = self.service.call(operation, &asked).await?;
@@ -126,11 +127,13 @@ impl Desk {
 
     pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Broken> {
         let received = receive(body, bytes_max, &self.room);
-        tokio::time::timeout(self.bounds.patience, received).await.unwrap_or(Err(Broken::TooSlow))
+        tokio::time::timeout(self.bounds.read_timeout, received)
+            .await
+            .unwrap_or(Err(Broken::TooSlow))
     }
 
-    /// Lets through what is signed by a known key, or everything if there are no keys.
-    pub(super) fn admit(
+    /// Checks the signature of a request, if there are access keys.
+    pub(super) fn authenticate(
         &self,
         head: &Parts,
         body: &[u8],

@@ -1,7 +1,7 @@
-//! The HTTP server: bytes in, bytes out, and bounds on both.
+//! The HTTP server: bytes in, bytes out, and limits on both.
 //!
-//! A connection costs a slot until it closes, a request its body until it is answered. Whoever is too slow
-//! to send either is cut off. What a request means is not known here.
+//! A connection holds a slot until it closes, and a request the memory of its body until it is answered. Clients
+//! that send too slowly are disconnected. What a request means is not known here.
 
 mod body;
 mod handler;
@@ -27,10 +27,10 @@ use crate::service::Service;
 
 pub use tls::{Tls, TlsError};
 
-/// How a server listens.
+/// How the HTTP server listens.
 #[derive(Clone, Default)]
-pub struct Listening {
-    /// Who may call; nobody is asked if there are none.
+pub struct Options {
+    /// Access keys. Without any, requests need no signature.
     pub keys: Keys,
     pub tls: Option<Tls>,
     pub bounds: Bounds,
@@ -38,14 +38,14 @@ pub struct Listening {
 
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Connections at a time; more have to wait to be accepted.
+    /// Concurrent connections; further ones wait to be accepted.
     pub connections: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
-    /// Bytes of all bodies that are being received.
+    /// Bytes of all bodies that are being received at the same time.
     pub bodies_bytes: usize,
-    /// Time for a TLS handshake, for the head of a request, and for its body.
-    pub patience: Duration,
+    /// Time limit of a TLS handshake, of the head of a request, and of its body.
+    pub read_timeout: Duration,
 }
 
 impl Default for Bounds {
@@ -55,24 +55,24 @@ impl Default for Bounds {
             connections: 10_000,
             body_bytes: 4 << 20,
             bodies_bytes: 128 << 20,
-            patience: Duration::from_secs(20),
+            read_timeout: Duration::from_secs(20),
         }
     }
 }
 
-/// How long requests that are being answered may take when the server stops.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long open requests may take when the server stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves until `stop`; then takes nothing new and finishes what it has begun.
+/// Serves until `stop`; then accepts no new connections and finishes open requests.
 pub async fn serve(
     listener: TcpListener,
     service: Arc<Service>,
-    listening: Listening,
+    options: Options,
     stop: impl Future<Output = ()>,
 ) {
     let on_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let router = handler::router(service, &listening, on_loopback);
-    let slots = Arc::new(Semaphore::new(listening.bounds.connections));
+    let router = handler::router(service, &options, on_loopback);
+    let slots = Arc::new(Semaphore::new(options.bounds.connections));
     let (stopping, stopped) = watch::channel(());
     let mut stop = pin!(stop);
     loop {
@@ -87,21 +87,21 @@ pub async fn serve(
             },
         };
         let Ok((stream, from, slot)) = accepted else {
-            // Out of file descriptors, or the caller has gone already: others may yet come.
+            // Out of file descriptors, or the client has gone: later connections may succeed.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let (router, listening, stopped) = (router.clone(), listening.clone(), stopped.clone());
+        let (router, options, stopped) = (router.clone(), options.clone(), stopped.clone());
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
-            match &listening.tls {
-                None => converse(stream, from, router, &listening.bounds, stopped).await,
+            match &options.tls {
+                None => serve_connection(stream, from, router, &options.bounds, stopped).await,
                 Some(tls) => {
-                    let shaken = tls.accept(stream);
+                    let handshake = tls.accept(stream);
                     if let Ok(Ok(stream)) =
-                        tokio::time::timeout(listening.bounds.patience, shaken).await
+                        tokio::time::timeout(options.bounds.read_timeout, handshake).await
                     {
-                        converse(stream, from, router, &listening.bounds, stopped).await;
+                        serve_connection(stream, from, router, &options.bounds, stopped).await;
                     }
                 }
             }
@@ -111,11 +111,11 @@ pub async fn serve(
     drop(stopped);
     drop(listener);
     let _ = stopping.send(());
-    let _ = tokio::time::timeout(FAREWELL, stopping.closed()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, stopping.closed()).await;
 }
 
 /// Answers the requests of one connection.
-async fn converse(
+async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     _from: SocketAddr,
     router: axum::Router,
@@ -124,7 +124,7 @@ async fn converse(
 ) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(bounds.patience)
+        .header_read_timeout(bounds.read_timeout)
         .max_headers(100)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);

@@ -1,5 +1,5 @@
-//! Web pages may not call: a browser sends what any page tells it to, also to a server that trusts everybody
-//! on its machine, and says in `Origin` which page it was. SDKs and command lines send no `Origin`.
+//! Refuses requests of web pages. A browser sends what any page asks it to, also to a server on loopback that
+//! needs no credentials, and names the page in `Origin`. SDKs and command lines send no `Origin`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,12 +10,16 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::handler::Desk;
+use super::handler::Gateway;
 
 /// Refuses what a page of another origin sends.
-pub(super) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(
+    State(gateway): State<Arc<Gateway>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str());
-    match problem(request.headers(), host, desk.on_loopback) {
+    match problem(request.headers(), host, gateway.on_loopback) {
         None => next.run(request).await,
         Some(problem) => super::handler::forbidden(problem),
     }
@@ -28,12 +32,12 @@ fn problem(headers: &HeaderMap, asked: Option<&str>, on_loopback: bool) -> Optio
     let page = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
     if !page.is_some_and(|page| page.eq_ignore_ascii_case(host)) {
         return Some(
-            "requests of web pages are not answered: the header 'Origin' is of another host than 'Host'",
+            "requests of web pages are refused: the host of the header 'Origin' is not that of 'Host'",
         );
     }
     // A page's host can be made to point here after the page was loaded; an address cannot.
     (on_loopback && !is_own(host)).then_some(
-        "requests of web pages are not answered: the header 'Host' is neither localhost nor an address, and \
+        "requests of web pages are refused: the header 'Host' is neither localhost nor an address, and \
          this server listens on loopback only",
     )
 }
@@ -67,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_no_origin_is_no_page() {
+    fn requests_without_an_origin_are_not_of_a_page() {
         check(None, "localhost:8083", true, None);
         check(None, "host.docker.internal:8083", true, None);
         check(None, "", false, None);
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn pages_of_others_are_refused() {
-        let other = Some("of another host");
+        let other = Some("is not that of 'Host'");
         check(Some("http://evil.example"), "localhost:8083", true, other);
         check(Some("http://localhost:3000"), "localhost:8083", true, other);
         check(Some("http://127.0.0.1:8083"), "localhost:8083", true, other);

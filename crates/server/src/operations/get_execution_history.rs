@@ -5,10 +5,9 @@ use everstep_executions::{Reader, Summary};
 use everstep_interpreter::aws_history;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
 use super::describe_execution::find;
+use super::{Answer, page};
 use crate::args::Args;
-use crate::page;
 use crate::service::{Service, engine_error};
 
 /// A page ends early when its events are larger than this together.
@@ -16,7 +15,7 @@ const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = find(service, args, args.required("executionArn"))?;
-    let from = match page::place(args, service.now_ms())? {
+    let from = match page::position(service, args)? {
         None => None,
         Some(place) => {
             let id = place.try_into().map_err(|_| page::invalid(args))?;
@@ -33,7 +32,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let (shown, next) = page_of(events, from, reversed, args.page_size(), data);
     let mut answer = json!({ "events": shown });
     if let Some(next) = next {
-        answer["nextToken"] = page::token(args, &next.to_be_bytes(), service.now_ms()).into();
+        answer["nextToken"] = page::token(service, args, &next.to_be_bytes()).into();
     }
     Ok(answer)
 }

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use super::describe_execution::{described, status};
 use super::start_execution::label;
 use super::target;
-use super::{Answer, describe_map_run, start_sync_execution};
+use super::{Answer, describe_map_run, page, start_sync_execution};
 use crate::args::Args;
 use crate::map_run::{Found, ITEMS, Status};
-use crate::page;
 use crate::service::{Service, engine_error};
 
 /// Executions that one request looks at to find those that its filter lets pass.
@@ -21,7 +20,7 @@ const LOOKED_AT_MAX: usize = 10_000;
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let (list, run) = list(service, args)?;
     let standing = standing(args)?;
-    let from = match page::place(args, service.now_ms())? {
+    let from = match page::position(service, args)? {
         None => None,
         Some(place) => Some(Bookmark::from_bytes(&place).ok_or_else(|| page::invalid(args))?),
     };
@@ -31,7 +30,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         found.iter().map(|summary| listed(service, summary, redriven_ms)).collect();
     let mut answer = json!({ "executions": executions? });
     if let Some(next) = next {
-        answer["nextToken"] = page::token(args, &next.to_bytes(), service.now_ms()).into();
+        answer["nextToken"] = page::token(service, args, &next.to_bytes()).into();
     }
     Ok(answer)
 }

@@ -4,15 +4,14 @@ use everstep_api::protocol::timestamp;
 use everstep_executions::ExecutionId;
 use serde_json::{Value, json};
 
-use super::{Answer, describe_execution};
+use super::{Answer, describe_execution, page};
 use crate::args::Args;
 use crate::map_run::{self, Found};
-use crate::page;
 use crate::service::{Service, engine_error};
 
 pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = describe_execution::find(service, args, args.required("executionArn"))?;
-    let before = match page::place(args, service.now_ms())? {
+    let before = match page::position(service, args)? {
         None => u32::MAX,
         Some(place) => {
             let number = place.try_into().map(u32::from_be_bytes);
@@ -28,7 +27,7 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let mut answer = json!({ "mapRuns": shown });
     if runs.len() > size {
         let last = runs[size - 1].run.to_be_bytes();
-        answer["nextToken"] = page::token(args, &last, service.now_ms()).into();
+        answer["nextToken"] = page::token(service, args, &last).into();
     }
     Ok(answer)
 }

@@ -19,14 +19,14 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     all.retain(|alias| machine_arn == arn || alias.leads_to(arn));
     let place = |alias: &Alias| format!("{prefix}{:020}/{}", alias.created_ms, alias.name);
     all.sort_by_cached_key(|alias| std::cmp::Reverse(place(alias)));
-    if let Some(last) = page::last(service, args, &prefix)? {
+    if let Some(last) = page::last(service, args)? {
         all.retain(|alias| place(alias) < last);
     }
     let size = args.page_size();
     let shown: Vec<Value> = all.iter().take(size).map(shown).collect();
     let mut answer = json!({ "stateMachineAliases": shown });
     if all.len() > size {
-        answer["nextToken"] = page::token(service, &place(&all[size - 1])).into();
+        answer["nextToken"] = page::token(service, args, place(&all[size - 1]).as_bytes()).into();
     }
     Ok(answer)
 }

@@ -62,22 +62,20 @@ fn identity(service: &Service, args: Args<'_>) -> Identity {
 async fn called(service: &Arc<Service>, arn: &str, call: Call) -> Result<Payload, Failure> {
     let Call { resource, parameters, credentials } = call;
     let (sender, receiver) = oneshot::channel();
-    let ear = Arc::new(Ear(Mutex::new(Some(sender))));
+    let postbox = Arc::new(Outcome(Mutex::new(Some(sender))));
     let job = Job::Call { resource, parameters, credentials };
-    dispatch(service, Task::alone(arn, "TestState", job, ear));
+    dispatch(service, Task::alone(arn, "TestState", job, postbox));
     match tokio::time::timeout(TIME_MAX, receiver).await {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(_)) => {
-            Err(Failure::new("States.TaskFailed", "the task was given up without a result"))
-        }
+        Ok(Err(_)) => Err(Failure::new("States.TaskFailed", "the task ended without a result")),
         Err(_) => Err(Failure { error: Some("States.Timeout".into()), cause: None }),
     }
 }
 
-/// Hears what becomes of the call.
-struct Ear(Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>);
+/// Receives the outcome of the call.
+struct Outcome(Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>);
 
-impl Postbox for Ear {
+impl Postbox for Outcome {
     fn post(&self, _id: ExecutionId, message: Message) {
         let Message::Report { report, reply, .. } = message else { return };
         let outcome = match report {

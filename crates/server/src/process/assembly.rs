@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
 use everstep_executions::SystemClock;
 use everstep_interpreter::Limits;
 use everstep_store::Store;
@@ -12,6 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::Mode;
+use super::error::{Error, Result};
 use super::frontend::Frontend;
 use super::function_log::FunctionLog;
 use super::live_log::LiveLog;
@@ -31,7 +31,7 @@ pub(super) struct Assembly {
     /// For `everstep dev`.
     pub(super) live_log: Option<LiveLog>,
     /// Receives the error that ends the process.
-    pub(super) failed: UnboundedReceiver<anyhow::Error>,
+    pub(super) failed: UnboundedReceiver<Error>,
 }
 
 impl Assembly {

@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
-
+use super::error::Result;
 use super::project::Project;
 use crate::test_case::TestCases;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use anyhow::Result;
 use everstep_executions::{Failed, Step};
 use everstep_history::Event;
 use everstep_interpreter::Failure;
@@ -15,6 +14,7 @@ use everstep_invocations::{Invocation, State};
 use everstep_runners::{Event as FunctionEvent, Observer, Stream};
 use serde_json::Value;
 
+use super::error::Result;
 use super::frontend::Frontend;
 use super::words::{count, duration};
 use crate::dispatch::TaskObserver;

@@ -13,11 +13,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Context as _, Result};
 use everstep_executions::{ExecutionId, Level, Logging, Reader, Step};
 use everstep_interpreter::aws_history::Projection;
 use serde_json::{Map, Value, json};
 
+use super::error::{Context as _, Result};
 use super::frontend::Frontend;
 
 /// Steps that may wait to be written.
@@ -42,7 +42,7 @@ impl Target {
             Self::Stdout => Ok(Box::new(io::stdout())),
             Self::File(path) => {
                 let file = OpenOptions::new().create(true).append(true).open(path);
-                let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
+                let file = file.context(format_args!("cannot write {}", path.display()))?;
                 Ok(Box::new(BufWriter::new(file)))
             }
         }

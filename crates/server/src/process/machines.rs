@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use everstep_api::protocol::{Error, Operation};
+use everstep_api::protocol::{self, Operation};
 use everstep_asl::WorkflowType;
 use everstep_config::model::StateMachine;
 use serde_json::{Value, json};
 
+use super::error::{Error, Result};
 use super::files::absolute;
 use crate::Service;
 use crate::tag_settings::{DIALECT, FROM, ON_FAILURE};
@@ -48,13 +48,13 @@ pub(super) async fn deploy(
     };
     match deployed {
         Ok(()) => Ok(()),
-        Err(error) => bail!(
-            "{}: the state machine '{}' is refused: {}: {}",
+        Err(error) => Err(Error::new(format!(
+            "{}: the state machine '{}' is invalid: {}: {}",
             machine.line,
             machine.name,
             error.name(),
             error.message()
-        ),
+        ))),
     }
 }
 
@@ -68,7 +68,11 @@ fn tags(machine: &StateMachine, file: &Path) -> Vec<Value> {
 }
 
 /// Makes the settings of a machine that is there those of the configuration. Other tags are left alone.
-async fn tag(service: &Arc<Service>, machine: &StateMachine, file: &Path) -> Result<(), Error> {
+async fn tag(
+    service: &Arc<Service>,
+    machine: &StateMachine,
+    file: &Path,
+) -> Result<(), protocol::Error> {
     let arn = service.machine_arn(&machine.name);
     let resource = json!({ "resourceArn": arn });
     let listed = service.call(Operation::ListTagsForResource, &resource).await?;

@@ -1,6 +1,7 @@
 //! The server as a process: starts store, engines and HTTP server, reloads, and stops all of it in order.
 
 mod assembly;
+mod error;
 mod files;
 mod frontend;
 mod function_log;
@@ -18,7 +19,6 @@ mod words;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
 use assembly::Assembly;
 use reload::Loaded;
 use settings::Settings;
@@ -27,8 +27,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::{Listening, Tls, serve};
+use crate::{HttpOptions, Tls, serve};
 
+pub use error::Error;
+pub(crate) use error::{Context, Result};
 pub use frontend::{Frontend, Others};
 pub use project::Project;
 pub use settings::Given;
@@ -88,7 +90,7 @@ async fn stay(
     // Before the store is opened: of two servers on one port, only one may touch the data.
     let listener = TcpListener::bind(settings.listen)
         .await
-        .with_context(|| format!("cannot listen on {}", settings.listen))?;
+        .context(format_args!("cannot listen on {}", settings.listen))?;
     let mut loaded = project.map(|project| Loaded::new(project, &settings));
     let mut assembly = Assembly::start(&settings, loaded.as_ref(), mode, &frontend)?;
     unused_variables::warn(&*frontend);
@@ -149,8 +151,8 @@ impl Server<'_> {
             deadline = shutdown::deadline();
             let _ = stopping.send(Shutdown::begin(functions.calls_running(), frontend));
         };
-        let listening = Listening { keys: settings.keys.clone(), tls, ..Listening::default() };
-        serve(listener, service.clone(), listening, stop).await;
+        let options = HttpOptions { keys: settings.keys.clone(), tls, ..HttpOptions::default() };
+        serve(listener, service.clone(), options, stop).await;
         (outcome, deadline)
     }
 

@@ -6,13 +6,14 @@ use everstep_executions::{Error, ExecutionId, Observer, Prepared, Step};
 use everstep_invocations as invocations;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::error::Error as Fatal;
 use super::frontend::Frontend;
 use super::live_log::LiveLog;
 use super::log_events::LogEvents;
 use crate::rate_limit::RateLimit;
 
 pub(super) struct Monitor {
-    failed: UnboundedSender<anyhow::Error>,
+    failed: UnboundedSender<Fatal>,
     log_events: Option<Arc<LogEvents>>,
     live_log: Option<LiveLog>,
     warnings: RateLimit,
@@ -25,7 +26,7 @@ impl Monitor {
         log_events: Option<Arc<LogEvents>>,
         live_log: Option<LiveLog>,
         frontend: Arc<dyn Frontend>,
-    ) -> (Arc<Self>, UnboundedReceiver<anyhow::Error>) {
+    ) -> (Arc<Self>, UnboundedReceiver<Fatal>) {
         let (failed, receiver) = unbounded_channel();
         let warnings = RateLimit::default();
         (Arc::new(Self { failed, log_events, live_log, warnings, frontend }), receiver)

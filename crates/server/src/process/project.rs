@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
 use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
 
+use super::error::Result;
 use super::files::{Places, Snapshot, absolute};
 use super::frontend::Frontend;
 use super::machines;

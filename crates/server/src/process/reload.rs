@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
-
+use super::error::Result;
 use super::files::{Places, Rule, Snapshot};
 use super::frontend::Frontend;
 use super::live_log::LiveLog;
@@ -76,7 +75,7 @@ pub(super) async fn follow(
                 match loaded.new_orphans(service).await {
                     Ok(lines) => lines.iter().for_each(|line| log.write(line)),
                     Err(error) => {
-                        log.write(&format!("cannot list state machines: {error:#}"));
+                        log.write(&format!("cannot list state machines: {error}"));
                     }
                 }
             }
@@ -86,7 +85,7 @@ pub(super) async fn follow(
             }
             Err(error) => {
                 let kept = around.keep(&mut loaded, now);
-                log.write(&format!("not reloaded, {why}: {error:#}; {kept}"));
+                log.write(&format!("not reloaded, {why}: {error}; {kept}"));
             }
         }
     }

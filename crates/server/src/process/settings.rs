@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
 use everstep_interpreter::Dialect;
 use everstep_signature::Keys;
 use serde::Deserialize;
 
+use super::error::{Context as _, Error, Result};
 use super::frontend::Others;
 use super::log_events::Target;
 
@@ -66,27 +66,33 @@ impl Settings {
         let given = given.or(file);
         let listen = given.listen.as_deref().unwrap_or(LISTEN);
         let listen = address(listen)?;
-        let keys = Keys::new(given.access_keys).context("access keys")?;
+        let keys = Keys::new(given.access_keys).context("invalid access keys")?;
         if !listen.ip().is_loopback() && keys.is_empty() {
-            bail!(
+            return Err(Error::new(format!(
                 "cannot listen on {listen} without access keys: it is not a loopback address\nhint: set \
                  EVERSTEP_ACCESS_KEYS=ID:SECRET, or listen on 127.0.0.1"
-            );
+            )));
         }
         let dialect = given.dialect.as_deref().unwrap_or("spec");
         let Some(dialect) = Dialect::find(dialect) else {
-            bail!("invalid dialect '{dialect}': use `spec` or `aws`");
+            return Err(Error::new(format!("invalid dialect '{dialect}': use `spec` or `aws`")));
         };
         let account = given.account.or_else(|| variable("AWS_ACCOUNT_ID"));
         let account = account.unwrap_or_else(|| "123456789012".to_owned());
         let region = given.region.or_else(|| variable("AWS_DEFAULT_REGION"));
         if account.len() != 12 || !account.bytes().all(|byte| byte.is_ascii_digit()) {
-            bail!("invalid account '{account}': an account has twelve digits");
+            return Err(Error::new(format!(
+                "invalid account '{account}': an account has twelve digits"
+            )));
         }
         let tls = match (given.tls_cert, given.tls_key) {
             (Some(certificates), Some(key)) => Some((certificates, key)),
             (None, None) => None,
-            _ => bail!("TLS needs both a certificate and a key: --tls-cert and --tls-key"),
+            _ => {
+                return Err(Error::new(
+                    "TLS needs both a certificate and a key: --tls-cert and --tls-key",
+                ));
+            }
         };
         Ok(Self {
             listen,
@@ -120,9 +126,9 @@ impl Given {
         let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
         pairs
             .map(|pair| {
-                let (id, secret) = pair.split_once(':').context(
-                    "EVERSTEP_ACCESS_KEYS must be ID:SECRET, several separated by commas",
-                )?;
+                let (id, secret) = pair.split_once(':').ok_or_else(|| {
+                    Error::new("EVERSTEP_ACCESS_KEYS must be ID:SECRET, separated by commas")
+                })?;
                 Ok((id.to_owned(), secret.to_owned()))
             })
             .collect()
@@ -168,22 +174,24 @@ const MILLION: u64 = 1_000_000;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds")]
 fn scale(factor: f64) -> Result<u64> {
     if !(0.0..=1000.0).contains(&factor) {
-        bail!("invalid wait time scale {factor}: use a factor from 0 to 1000");
+        return Err(Error::new(format!(
+            "invalid wait time scale {factor}: use a factor from 0 to 1000"
+        )));
     }
     Ok((factor * MILLION as f64).round() as u64)
 }
 
 fn read(path: &Path) -> Result<Given> {
     let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("invalid settings in {}", path.display()))
+        std::fs::read_to_string(path).context(format_args!("cannot read {}", path.display()))?;
+    toml::from_str(&text).context(format_args!("invalid settings in {}", path.display()))
 }
 
 fn address(text: &str) -> Result<SocketAddr> {
     let text = if text.contains(':') { text.to_owned() } else { format!("127.0.0.1:{text}") };
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.with_context(|| {
-        format!("invalid address '{text}': use ADDRESS:PORT, such as 127.0.0.1:8083")
+    found.ok_or_else(|| {
+        Error::new(format!("invalid address '{text}': use ADDRESS:PORT, such as 127.0.0.1:8083"))
     })
 }
 
@@ -192,7 +200,8 @@ fn default_data() -> Result<PathBuf> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    let state = state.context("no home directory to keep the data in: use --data DIR")?;
+    let state =
+        state.ok_or_else(|| Error::new("no home directory to keep the data in: use --data DIR"))?;
     Ok(state.join("everstep"))
 }
 
@@ -217,7 +226,7 @@ mod tests {
     #[test]
     fn endpoints() {
         let check = |url: &str, expected: Result<&str, &str>| {
-            let found = endpoint(url.to_owned()).map_err(|error| format!("{error:#}"));
+            let found = endpoint(url.to_owned()).map_err(|error| error.to_string());
             assert_eq!(found.as_deref().map_err(|error| &**error), expected, "{url}");
         };
         check("http://localhost:3001/", Ok("http://localhost:3001"));

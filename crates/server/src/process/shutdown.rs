@@ -4,11 +4,11 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
-use anyhow::Result;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::error::Result;
 use super::frontend::Frontend;
 use super::words::count;
 

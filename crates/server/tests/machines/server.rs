@@ -1,10 +1,10 @@
-//! What the front door answers by itself, over a real connection.
+//! What the HTTP server answers by itself, over a real connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use everstep_api::protocol::Operation;
-use everstep_server::{Listening, serve};
+use everstep_server::{HttpOptions, serve};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -23,7 +23,7 @@ async fn check(house: &House, request: &str, status: &str, end: &str) {
         answer
     });
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = serve(listener, house.service.clone(), Listening::default(), async {
+    let serving = serve(listener, house.service.clone(), HttpOptions::default(), async {
         let _ = stopped.await;
     });
     let asking = async {
@@ -54,7 +54,7 @@ async fn web_pages_are_refused_wherever_they_call() {
     let house = House::new();
     for line in ["POST / HTTP/1.1", "GET /health HTTP/1.1", "OPTIONS /elsewhere HTTP/1.1"] {
         let request = format!("{line}\r\nOrigin: http://evil.example");
-        let end = "the header 'Origin' is of another host than 'Host'\"}";
+        let end = "the host of the header 'Origin' is not that of 'Host'\"}";
         check(&house, &request, "403", end).await;
     }
 }

@@ -81,8 +81,8 @@ async fn settings_that_are_tags_are_checked() {
     house.check("TagResource", body, json!({})).await;
     house.check("ListTagsForResource", json!({ "resourceArn": arn }), json!({ "tags": own })).await;
     let dialect = "The tag 'everstep:dialect' must be 'spec' or 'aws', not 'other'";
-    let on_failure = "The tag 'everstep:onFailure' cannot be set for an EXPRESS state machine: nothing of its executions is \
-                      stored, so a failure may not survive a crash to be told";
+    let on_failure = "The tag 'everstep:onFailure' cannot be set for an EXPRESS state machine: its executions are not stored, \
+                      so a failure may be lost in a crash";
     let activities = "The tag 'everstep:dialect' is a setting of state machines, not of activities";
     for (arn, tag, expected) in [
         (&json!(arn), ("everstep:dialect", "other"), dialect),

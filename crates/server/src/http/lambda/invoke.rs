@@ -1,4 +1,4 @@
-//! Lambda's `Invoke`: what a request says, and how it is answered.
+//! Lambda's `Invoke`: reads the request, writes the answer.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response, Uri};
@@ -29,9 +29,8 @@ pub(super) fn read(
         "Event" => InvocationType::Event,
         "DryRun" => InvocationType::DryRun,
         other => {
-            let message = format!(
-                "the invocation type '{other}' is none of RequestResponse, Event and DryRun"
-            );
+            let message =
+                format!("invalid invocation type '{other}': use RequestResponse, Event or DryRun");
             return Err(Refusal::new(400, "InvalidParameterValueException", message));
         }
     };
@@ -46,7 +45,7 @@ pub(super) fn read(
     Ok(Invoke { function, qualifier, invocation_type, payload, client_context, key })
 }
 
-/// What the caller tells the code beside the event.
+/// Data for the code, beside the event.
 fn client_context(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     let wrong = |message: String| Refusal::new(400, "InvalidRequestContentException", message);
     if text.len() > CONTEXT_BYTES_MAX {
@@ -60,7 +59,7 @@ fn client_context(text: &[u8]) -> Result<Map<String, Value>, Refusal> {
     object.ok_or_else(|| wrong(message.to_owned()))
 }
 
-/// Whether the caller wants to see what the code wrote.
+/// Whether the caller asks for the log of the call.
 pub(super) fn wants_log(headers: &HeaderMap) -> bool {
     headers.get("x-amz-log-type").is_some_and(|value| value == "Tail")
 }

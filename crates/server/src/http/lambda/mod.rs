@@ -1,4 +1,4 @@
-//! Operations of AWS Lambda: calling functions and looking at them. All others are refused by name.
+//! Operations of AWS Lambda that invoke and list functions. All others are refused by name.
 
 mod invoke;
 mod operation;
@@ -15,16 +15,16 @@ use everstep_api::protocol::Error;
 use serde_json::json;
 
 use super::body::Broken;
-use super::handler::Desk;
+use super::handler::Gateway;
 use crate::functions::{Functions, Lookup, Refusal};
 
 /// Lambda's six megabytes.
 const BYTES_MAX: usize = 6 << 20;
-/// Functions on a page if nobody says, and at most.
+/// Functions on a page: the default, and the maximum.
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 10_000;
 
-pub(super) fn routes() -> Router<Arc<Desk>> {
+pub(super) fn routes() -> Router<Arc<Gateway>> {
     Router::new()
         .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .route("/2015-03-31/functions", get(list))
@@ -33,12 +33,12 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
         .route("/2015-03-31/functions/{name}/configuration", get(configuration))
 }
 
-/// What is said where an operation of Lambda would be that is not here; nothing where there is none.
+/// The refusal of an operation of Lambda that is not supported; None if the request is not one.
 pub(super) fn unsupported(method: &Method, uri: &Uri) -> Option<Response<Body>> {
     let name = operation::find(method, uri)?;
     let message = format!(
-        "{name} is not supported: functions are those of the everstep.yaml that the server was started with, and \
-         are changed there. There are Invoke, ListFunctions, GetFunction and GetFunctionConfiguration"
+        "{name} is not supported: to change functions, edit the everstep.yaml that the server was started with. \
+         Supported are Invoke, ListFunctions, GetFunction and GetFunctionConfiguration"
     );
     let refusal = Refusal::new(501, "UnsupportedOperationException", message);
     Some(refused(&refusal, &request_id()))
@@ -46,12 +46,12 @@ pub(super) fn unsupported(method: &Method, uri: &Uri) -> Option<Response<Body>> 
 
 /// `Invoke`
 async fn invoke(
-    State(desk): State<Arc<Desk>>,
+    State(gateway): State<Arc<Gateway>>,
     Path(name): Path<String>,
     request: Request<Body>,
 ) -> Response<Body> {
-    let (head, payload, functions) = match admitted(&desk, request).await {
-        Ok(admitted) => admitted,
+    let (head, payload, functions) = match authenticated(&gateway, request).await {
+        Ok(request) => request,
         Err(refusal) => return refused(&refusal, &request_id()),
     };
     match invoke::read(&name, &head.uri, &head.headers, payload) {
@@ -64,8 +64,8 @@ async fn invoke(
 }
 
 /// `ListFunctions`
-async fn list(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response<Body> {
-    look_up(&desk, request, |uri| {
+async fn list(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Response<Body> {
+    look_up(&gateway, request, |uri| {
         let after = of_query(uri, "Marker").filter(|marker| !marker.is_empty());
         let max = match of_query(uri, "MaxItems").map(str::parse) {
             None => PAGE,
@@ -82,29 +82,29 @@ async fn list(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response
 
 /// `GetFunction`
 async fn function(
-    State(desk): State<Arc<Desk>>,
+    State(gateway): State<Arc<Gateway>>,
     Path(name): Path<String>,
     request: Request<Body>,
 ) -> Response<Body> {
-    look_up(&desk, request, |_| Ok(Lookup::Function(named(&name)?.0.to_owned()))).await
+    look_up(&gateway, request, |_| Ok(Lookup::Function(named(&name)?.0.to_owned()))).await
 }
 
 /// `GetFunctionConfiguration`
 async fn configuration(
-    State(desk): State<Arc<Desk>>,
+    State(gateway): State<Arc<Gateway>>,
     Path(name): Path<String>,
     request: Request<Body>,
 ) -> Response<Body> {
-    look_up(&desk, request, |_| Ok(Lookup::Configuration(named(&name)?.0.to_owned()))).await
+    look_up(&gateway, request, |_| Ok(Lookup::Configuration(named(&name)?.0.to_owned()))).await
 }
 
 async fn look_up(
-    desk: &Desk,
+    gateway: &Gateway,
     request: Request<Body>,
     read: impl FnOnce(&Uri) -> Result<Lookup, Refusal>,
 ) -> Response<Body> {
-    let admitted = admitted(desk, request).await;
-    let answer = admitted.and_then(|(head, _, functions)| functions.look_up(&read(&head.uri)?));
+    let request = authenticated(gateway, request).await;
+    let answer = request.and_then(|(head, _, functions)| functions.look_up(&read(&head.uri)?));
     match answer {
         Ok(answer) => Response::builder()
             .header("x-amzn-RequestId", request_id())
@@ -115,18 +115,18 @@ async fn look_up(
     }
 }
 
-/// The parts of a request of somebody who may ask, and who answers it.
-async fn admitted(
-    desk: &Desk,
+/// The parts of an authenticated request, and the functions.
+async fn authenticated(
+    gateway: &Gateway,
     request: Request<Body>,
 ) -> Result<(Parts, Vec<u8>, &Functions), Refusal> {
-    let Some(functions) = &desk.service.functions else {
-        let message = "this server has no functions: give it an everstep.yaml with --functions";
+    let Some(functions) = &gateway.service.functions else {
+        let message = "this server has no functions: start it with --functions everstep.yaml";
         return Err(Refusal::new(404, "ResourceNotFoundException", message));
     };
     let (head, body) = request.into_parts();
-    let body = desk.body(body, BYTES_MAX).await.map_err(|broken| unreceived(&broken))?;
-    desk.admit(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
+    let body = gateway.body(body, BYTES_MAX).await.map_err(|broken| broken_body(&broken))?;
+    gateway.authenticate(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
     Ok((head, body.bytes().to_vec(), functions))
 }
 
@@ -134,7 +134,7 @@ async fn admitted(
 /// part of one.
 fn named(called: &str) -> Result<(&str, Option<&str>), Refusal> {
     split(called).ok_or_else(|| {
-        let message = format!("'{called}' is neither the name of a function nor its ARN");
+        let message = format!("invalid function name '{called}': use a name or an ARN");
         Refusal::new(400, "ValidationException", message)
     })
 }
@@ -176,7 +176,7 @@ fn refused(refusal: &Refusal, request_id: &str) -> Response<Body> {
         .expect("its headers are plain text")
 }
 
-fn unreceived(broken: &Broken) -> Refusal {
+fn broken_body(broken: &Broken) -> Refusal {
     match broken {
         Broken::TooLong => {
             let message = format!(
@@ -188,7 +188,7 @@ fn unreceived(broken: &Broken) -> Refusal {
     }
 }
 
-/// What the front door says, in Lambda's form.
+/// An error of the protocol, in Lambda's form.
 fn refusal(error: &Error) -> Refusal {
     Refusal { status: error.status(), name: error.name(), message: error.message().to_owned() }
 }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn bodies_that_do_not_arrive() {
         let check = |broken, status, name| {
-            let refusal = unreceived(&broken);
+            let refusal = broken_body(&broken);
             assert_eq!((refusal.status, refusal.name), (status, name));
             refusal.message
         };
