@@ -51,7 +51,7 @@ def test_the_second_of_two_answers_is_refused(build):
     assert answer(line, '{"by": "third"}') == 400
     (house.folder / "open").touch()
     assert outcome(house, id) == ("SUCCEEDED", {"by": "other"}, {"f": 1, "next": 1})
-    until(lambda: any("which it was not asked" in said for said in house.server.said), "it is told")
+    until(lambda: any("which it was not given" in said for said in house.server.said), "it is told")
     # The worker whose answer was refused goes on.
     assert house.invoke("f", {"output": 2})[2] == 2
     assert {line["pid"] for line in house.lines("f")} == {line["pid"]}

@@ -25,7 +25,7 @@ pub struct Call {
     pub attempt: u32,
 }
 
-/// How a call ended, by whom, and how to tell him.
+/// How a call ended, in which process, and the receipt for that process.
 #[derive(Debug)]
 pub struct Ended {
     pub outcome: Outcome,
@@ -49,19 +49,20 @@ pub enum Outcome {
     Throttled,
     /// There is no function of that name.
     NotFound,
-    /// Nobody waits for it any more, or the host is shutting down: it may have run, or begun to.
+    /// The caller went away, or the host is shutting down. The code may have run, or started to.
     Cancelled,
 }
 
 impl From<Outcome> for Ended {
-    /// Nobody is there to be told.
+    /// Without a process.
     fn from(outcome: Outcome) -> Self {
         let (worker_pid, log, receipt) = (None, Vec::new(), Receipt::default());
         Self { outcome, worker_pid, log, receipt }
     }
 }
 
-/// A process that has answered waits until somebody says that the answer is safe: then it is dropped.
+/// A process that has answered waits for the receipt of its answer. Dropped, the receipt says that the answer is
+/// safe.
 #[derive(Debug, Default)]
 pub struct Receipt(Option<Waiting>);
 
@@ -81,15 +82,15 @@ impl Receipt {
         (Self(Some(Waiting { reply, _here: here })), outstanding)
     }
 
-    /// The answer came too late to count.
+    /// Says that the answer came too late to count.
     pub fn refuse(mut self) {
-        self.tell(|| {
+        self.reply(|| {
             let why = "another result of this event counts";
             refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", why)
         });
     }
 
-    fn tell(&mut self, answer: impl FnOnce() -> Answer) {
+    fn reply(&mut self, answer: impl FnOnce() -> Answer) {
         if let Some(waiting) = self.0.take() {
             // The connection may be gone.
             let _ = waiting.reply.send(answer());
@@ -99,6 +100,6 @@ impl Receipt {
 
 impl Drop for Receipt {
     fn drop(&mut self) {
-        self.tell(accepted);
+        self.reply(accepted);
     }
 }

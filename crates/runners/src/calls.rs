@@ -8,7 +8,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::lock::lock;
 
-/// The calls that somebody waits for.
+/// The calls that have a caller.
 #[derive(Default)]
 pub(crate) struct Calls {
     /// By request id; one may be in use twice.
@@ -32,7 +32,7 @@ impl Calls {
         let keys: Vec<_> = running.range(range).map(|(key, _)| key.clone()).collect();
         drop(running);
         for key in keys {
-            // Dropped, it wakes who waits.
+            // Dropped, it wakes the caller.
             lock(&self.running).remove(&key);
         }
     }

@@ -79,23 +79,23 @@ async fn attend(
         process.session.kill();
         let _ = (&mut process.exit).await;
         let error = Error::timed_out(&call.request_id, function.timeout_ms);
-        return (Err(error.into()), process.last_words().await);
+        return (Err(error.into()), process.last_lines().await);
     };
     let (ending, output) = ended;
-    let tail = process.last_words().await;
+    let tail = process.last_lines().await;
     (result(ending, output, &tail, function, call), tail)
 }
 
-/// Feeds the command and hears it to its end; nothing if it said too much.
+/// Feeds the command and reads its output to the end; no output if there was too much.
 async fn converse(process: &mut Process, call: &Call) -> (Ending, Option<Bytes>) {
     let Some((stdin, stdout)) = process.streams.take() else { return (Ending::LOST, None) };
     // A command need not read all of its input, or any.
     let feeding = tokio::spawn(feed(stdin.into(), call.payload.clone()));
-    let mut hearing = std::pin::pin!(hear(stdout.into()));
+    let mut reading = std::pin::pin!(read_all(stdout.into()));
     let (ending, output) = tokio::select! {
-        output = &mut hearing => ((&mut process.exit).await, output),
+        output = &mut reading => ((&mut process.exit).await, output),
         ending = &mut process.exit => {
-            (ending, timeout(DRAIN, hearing).await.unwrap_or_else(|late| Err(late.into())))
+            (ending, timeout(DRAIN, reading).await.unwrap_or_else(|late| Err(late.into())))
         }
     };
     feeding.abort();
@@ -117,7 +117,7 @@ async fn feed(stdin: OwnedFd, input: Bytes) -> io::Result<()> {
 }
 
 /// All of it up to the limit; nothing if there is more.
-async fn hear(stdout: OwnedFd) -> io::Result<Option<Bytes>> {
+async fn read_all(stdout: OwnedFd) -> io::Result<Option<Bytes>> {
     let stdout = pipe::Receiver::from_owned_fd(stdout)?;
     let (mut output, mut cut) = (Vec::new(), false);
     let mut buffer = vec![0; 64 << 10];
@@ -167,10 +167,10 @@ fn failure(code: i32, output: &[u8], ending: Ending, tail: &[String], id: &str) 
     if let Some(complaint) = ending.complaint(tail) {
         return Error::not_startable(id, &complaint);
     }
-    if let Ok(told) = serde_json::from_slice::<Value>(output)
-        && told.get("errorType").is_some_and(Value::is_string)
+    if let Ok(error) = serde_json::from_slice::<Value>(output)
+        && error.get("errorType").is_some_and(Value::is_string)
     {
-        return Error::of(told, Class::User);
+        return Error::of(error, Class::User);
     }
     let last = tail.iter().rev().find(|line| !line.trim().is_empty()).cloned();
     let message = last.unwrap_or_else(|| format!("the command ended with {}", ending.how()));

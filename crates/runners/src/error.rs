@@ -11,7 +11,7 @@ pub struct Error {
     /// What retriers match: `errorType` of the payload, `Lambda.Unknown` if it has none.
     pub error_type: String,
     pub class: Class,
-    /// `errorType`, `errorMessage` and whatever else the function told.
+    /// `errorType`, `errorMessage` and all other members that the function sent.
     pub payload: Value,
     /// When an HTTP service asks to be called again.
     pub retry_after_ms: Option<u64>,
@@ -32,7 +32,7 @@ impl Error {
         Self { error_type, class, payload, retry_after_ms: None, permanent: false }
     }
 
-    /// What the code has raised. What is no object becomes the message of one; `named` is the name that
+    /// What the code has raised. A value that is not an object becomes the message of one; `named` is the name that
     /// came beside it.
     pub(crate) fn raised(body: &[u8], named: Option<&str>) -> Self {
         match serde_json::from_slice(body) {
@@ -59,7 +59,7 @@ impl Error {
     pub(crate) fn start_timed_out(request_id: &str, waited_ms: u64) -> Self {
         let seconds = (waited_ms + 500) / 1000;
         let message = format!(
-            "RequestId: {request_id} Error: the runtime did not ask for work within {seconds} s of its start"
+            "RequestId: {request_id} Error: the runtime did not ask for an event within {seconds} s of its start"
         );
         Self::new("Sandbox.Timedout", Class::Timeout, message)
     }

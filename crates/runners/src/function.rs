@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
-    /// `$LATEST`, or whatever the function should be told.
+    /// `$LATEST`, or another version that the function should see.
     pub version: String,
     pub runtime: Runtime,
     /// The folder with the code; processes start in it.

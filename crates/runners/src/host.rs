@@ -22,14 +22,14 @@ use crate::function::{Function, Runtime};
 use crate::http::{self, Service};
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::observer::{Event, Observer, Silent, Teller};
+use crate::observer::{Event, EventQueue, Observer, Silent};
 use crate::orphans::Journal;
 use crate::pool::{Job, Pool};
 use crate::slots::Slots;
-use crate::spawner::{Spawner, Workshop};
+use crate::spawner::{Parts, Spawner};
 
 pub struct Options {
-    /// What functions are told of where they are.
+    /// In the environment of functions, and in ARNs.
     pub region: String,
     pub account: String,
     /// The host's own: a journal of processes and the clients that are built in.
@@ -44,7 +44,7 @@ pub struct Options {
     pub processes_max: u64,
     /// Processes, or calls, at a time of a function that does not say.
     pub concurrency_default: u32,
-    /// Calls of one function that may wait.
+    /// Calls of one function that can be queued.
     pub waiting_max: usize,
     /// How long a process may take until it asks for work; a function's timeout if that is longer.
     pub start_ms_max: u64,
@@ -79,10 +79,10 @@ pub(crate) struct Shared {
     pub(crate) account: Account,
     pub(crate) scripts: Scripts,
     pub(crate) spawner: Spawner,
-    pub(crate) teller: Teller,
+    pub(crate) events: EventQueue,
     client: Arc<Client>,
     pub(crate) runtime: Handle,
-    /// A process is.
+    /// Notified when a process has ended.
     pub(crate) gone: Notify,
     pub(crate) closed: watch::Sender<bool>,
 }
@@ -124,18 +124,18 @@ impl Host {
     /// runtime.
     pub fn open(options: Options) -> io::Result<Self> {
         fs::create_dir_all(&options.directory)?;
-        let teller = Teller::new(options.observer.clone())?;
+        let events = EventQueue::new(options.observer.clone())?;
         let (journal, reaped) = Journal::open(&options.directory)?;
         for pid in reaped {
-            teller.tell(Event::Reaped { pid });
+            events.send(Event::Reaped { pid });
         }
         let limits = Limits::find(&group_name(&options.directory), options.processes_max);
         let runtime = Handle::current();
-        let spawner = Spawner::start(Workshop {
+        let spawner = Spawner::start(Parts {
             shim: options.shim.clone(),
             limits: limits.clone(),
             journal: Arc::new(journal),
-            teller: teller.clone(),
+            events: events.clone(),
             runtime: runtime.clone(),
         })?;
         let client = match &options.client {
@@ -150,7 +150,7 @@ impl Host {
             scripts: Scripts::write(&options.directory)?,
             options,
             spawner,
-            teller,
+            events,
             client,
             runtime,
             gone: Notify::new(),
@@ -160,14 +160,14 @@ impl Host {
         Ok(Self { shared, limits, functions, calls })
     }
 
-    /// How processes are bounded here.
+    /// How processes are limited on this machine.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
     /// Replaces all functions at once. Those that are as they were keep their processes; of others, calls
-    /// that run go on, and those that wait go to the new ones.
+    /// running calls continue, and queued calls go to the new ones.
     pub fn deploy(&self, functions: Vec<Function>) {
         let mut deployed = lock(&self.functions);
         let mut before = std::mem::take(&mut *deployed);
@@ -213,7 +213,7 @@ impl Host {
         lock(&self.functions).contains_key(function)
     }
 
-    /// What a function says its version is.
+    /// The version of a function.
     #[must_use]
     pub fn version(&self, function: &str) -> Option<String> {
         lock(&self.functions).get(function).map(|found| found.function().version.clone())
@@ -235,8 +235,8 @@ impl Host {
         })
     }
 
-    /// Calls a function and waits for what comes of it. Whoever stops waiting cancels the call: code that
-    /// runs for nobody is killed. A process that has answered is told so when the receipt is dropped.
+    /// Calls a function and waits for the outcome. Dropping the future cancels the call and kills its code. A
+    /// process that has answered continues when the receipt is dropped.
     pub async fn invoke(&self, function: &str, call: Call) -> Ended {
         let Some(deployed) = lock(&self.functions).get(function).cloned() else {
             return Outcome::NotFound.into();
@@ -282,7 +282,7 @@ impl Host {
         }
     }
 
-    /// Kills the code of a call, or lets it wait no more.
+    /// Kills the code of a call, or removes it from the queue.
     pub fn cancel(&self, request_id: &str) {
         self.calls.cancel(request_id);
     }

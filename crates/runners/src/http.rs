@@ -46,9 +46,9 @@ fn request(service: &Service<'_>, call: &Call) -> Result<Request, String> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let attempt = call.attempt.to_string();
-    let told = [("x-everstep-request-id", &*call.request_id), ("x-everstep-attempt", &attempt)];
+    let about = [("x-everstep-request-id", &*call.request_id), ("x-everstep-attempt", &attempt)];
     let own = service.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in told.into_iter().chain(own) {
+    for (name, value) in about.into_iter().chain(own) {
         let wrong = || format!("the header '{name}' cannot be sent");
         let header = HeaderName::try_from(name).map_err(|_| wrong())?;
         headers.insert(header, HeaderValue::try_from(value).map_err(|_| wrong())?);

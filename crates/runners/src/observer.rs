@@ -1,22 +1,22 @@
-//! What is told of functions while they run.
+//! Events of running functions, for an observer.
 //!
-//! Told on a thread of its own, from a queue with an end: who listens slowly loses lines, never memory,
-//! and never slows a function down.
+//! A thread of its own delivers them from a bounded queue. A slow observer loses events; it never uses more
+//! memory and never slows a function down.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Events that may wait to be told.
-const WAITING_MAX: usize = 1024;
+/// Events that can be queued.
+const QUEUE_MAX: usize = 1024;
 
 pub trait Observer: Send + Sync {
     /// Called for one event after the other, on one thread.
     fn observe(&self, event: &Event);
 }
 
-/// Hears nothing.
+/// Observes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
@@ -54,7 +54,7 @@ pub enum Event {
     Reaped {
         pid: u32,
     },
-    /// So many events could not be told.
+    /// The queue was full: this many events were dropped.
     Lost {
         events: u64,
     },
@@ -73,32 +73,32 @@ pub enum Stream {
     Stderr,
 }
 
-/// Hands events over without waiting.
+/// Sends events to the observer without waiting.
 #[derive(Clone)]
-pub(crate) struct Teller {
+pub(crate) struct EventQueue {
     queue: SyncSender<Event>,
     lost: Arc<AtomicU64>,
 }
 
-impl Teller {
+impl EventQueue {
     pub(crate) fn new(observer: Arc<dyn Observer>) -> std::io::Result<Self> {
-        let (queue, events) = sync_channel(WAITING_MAX);
+        let (queue, events) = sync_channel(QUEUE_MAX);
         let lost = Arc::new(AtomicU64::new(0));
         let counted = lost.clone();
         thread::Builder::new()
             .name("everstep-observer".to_owned())
-            .spawn(move || tell(&*observer, &events, &counted))?;
+            .spawn(move || deliver(&*observer, &events, &counted))?;
         Ok(Self { queue, lost })
     }
 
-    pub(crate) fn tell(&self, event: Event) {
+    pub(crate) fn send(&self, event: Event) {
         if self.queue.try_send(event).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-fn tell(observer: &dyn Observer, events: &Receiver<Event>, lost: &AtomicU64) {
+fn deliver(observer: &dyn Observer, events: &Receiver<Event>, lost: &AtomicU64) {
     for event in events {
         let events = lost.swap(0, Ordering::Relaxed);
         if events > 0 {

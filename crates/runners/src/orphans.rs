@@ -38,7 +38,7 @@ struct Entry {
 }
 
 impl Journal {
-    /// Ends what an earlier host has left, and tells which.
+    /// Kills what an earlier host has left behind, and returns their ids.
     pub(crate) fn open(directory: &Path) -> io::Result<(Self, Vec<u32>)> {
         let lock = File::create(directory.join("lock"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
@@ -116,7 +116,7 @@ impl Entry {
 /// Ends a session with all its groups; whether there was anything to end.
 pub(crate) fn end_session(leader: u32) -> bool {
     let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) else { return false };
-    // What is over can be signalled until its parent has heard of its end.
+    // A process that has ended can be signalled until its parent has waited for it.
     let over = Stat::of(leader).is_some_and(|stat| stat.over);
     // In its first moments it leads no group yet.
     let alone = kill_process(pid, Signal::KILL).is_ok();

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
 use crate::lock::lock;
-use crate::observer::{Event, Stream, Tag, Teller};
+use crate::observer::{Event, EventQueue, Stream, Tag};
 
 /// A longer line is passed on in pieces of this size.
 const LINE_BYTES_MAX: usize = 8 << 10;
@@ -25,7 +25,7 @@ const TURN_BYTES: usize = 1 << 20;
 pub(crate) struct Output {
     function: Arc<str>,
     pid: u32,
-    teller: Teller,
+    events: EventQueue,
     pipes: Vec<Pipe>,
     kept: Mutex<Kept>,
     open: watch::Sender<usize>,
@@ -50,7 +50,7 @@ impl Output {
     pub(crate) fn read(
         function: Arc<str>,
         pid: u32,
-        teller: Teller,
+        events: EventQueue,
         tag: Option<Tag>,
         ends: Vec<(Stream, OwnedFd)>,
     ) -> io::Result<Arc<Self>> {
@@ -59,14 +59,14 @@ impl Output {
         let open = watch::Sender::new(pipes.len());
         let kept = Kept { tag: tag.map(Arc::new), ..Kept::default() };
         let kept = Mutex::new(kept);
-        let output = Arc::new(Self { function, pid, teller, pipes, kept, open });
+        let output = Arc::new(Self { function, pid, events, pipes, kept, open });
         for index in 0..output.pipes.len() {
             tokio::spawn(output.clone().follow(index));
         }
         Ok(output)
     }
 
-    /// Lines from now on belong to this call. Those of the one before are not its affair.
+    /// From now on, lines belong to this call.
     pub(crate) fn begin(&self, tag: Tag) {
         self.settle();
         let mut kept = lock(&self.kept);
@@ -148,7 +148,7 @@ impl Output {
         }
         kept.tail.push_back(text.clone());
         let (function, pid, tag) = (self.function.clone(), self.pid, kept.tag.clone());
-        self.teller.tell(Event::Line { function, pid, tag, stream, text });
+        self.events.send(Event::Line { function, pid, tag, stream, text });
     }
 }
 
@@ -166,8 +166,8 @@ enum Taken {
     End,
 }
 
-/// Calls `told` with each line that is whole, or too long.
-fn split(line: &mut Vec<u8>, mut bytes: &[u8], mut told: impl FnMut(&[u8])) {
+/// Calls `found` with each line that is complete, or too long.
+fn split(line: &mut Vec<u8>, mut bytes: &[u8], mut found: impl FnMut(&[u8])) {
     while !bytes.is_empty() {
         let room = (LINE_BYTES_MAX - line.len()) as u64;
         // From memory: it cannot fail.
@@ -175,7 +175,7 @@ fn split(line: &mut Vec<u8>, mut bytes: &[u8], mut told: impl FnMut(&[u8])) {
         let whole = line.strip_suffix(b"\n");
         if whole.is_some() || line.len() == LINE_BYTES_MAX {
             let text = whole.unwrap_or(line);
-            told(text.strip_suffix(b"\r").unwrap_or(text));
+            found(text.strip_suffix(b"\r").unwrap_or(text));
             line.clear();
         }
     }

@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::observer::Event;
 use crate::worker;
 
-/// A call that somebody waits for. When nobody does any more, `reply` is closed.
+/// A call. When its caller goes away, `reply` is closed.
 pub(crate) struct Job {
     pub(crate) call: Call,
     pub(crate) reply: oneshot::Sender<Ended>,
@@ -190,15 +190,15 @@ impl Pool {
             }
         }
         drop(state);
-        // It was started for nobody: nobody else would hear of it.
+        // It was started without a call, so no caller would learn of it.
         let (error, _) = error("-");
         let why = error.payload["errorMessage"].as_str().unwrap_or(&error.error_type);
         let why = why.trim_start_matches("RequestId: - Error: ");
         let (function, what) = (self.function.name.as_str().into(), format!("cannot start: {why}"));
-        self.shared.teller.tell(Event::Misbehaved { function, pid: 0, what });
+        self.shared.events.send(Event::Misbehaved { function, pid: 0, what });
     }
 
-    /// Lets idle processes go and takes the calls that wait; those that run go on.
+    /// Ends idle processes and takes the queued calls; running calls continue.
     pub(crate) fn retire(&self) -> Vec<Job> {
         let mut state = lock(&self.state);
         state.retired = true;
@@ -216,7 +216,7 @@ impl Pool {
         self.function.concurrency_max.unwrap_or(self.shared.options.concurrency_default)
     }
 
-    /// Starts as many processes as there are calls that nobody comes for, and as there are to be in any case.
+    /// Starts a process for each call that has none on its way, and the minimum number of instances.
     fn provide(self: &Arc<Self>, state: &mut State) {
         if self.shared.is_closed() {
             return state.queue.drain(..).for_each(|job| job.end(Outcome::Cancelled));

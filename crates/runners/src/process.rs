@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use tokio::sync::oneshot;
 
-use crate::limits::Cage;
+use crate::limits::ControlGroup;
 use crate::lock::lock;
 use crate::observer::Tag;
 use crate::orphans::{Journal, end_session};
@@ -47,18 +47,18 @@ pub(crate) struct Process {
 #[derive(Clone)]
 pub(crate) struct Session {
     leader: Arc<Mutex<Option<u32>>>,
-    cage: Cage,
+    group: ControlGroup,
 }
 
 impl Session {
-    pub(crate) fn new(leader: u32, cage: Cage) -> Self {
-        Self { leader: Arc::new(Mutex::new(Some(leader))), cage }
+    pub(crate) fn new(leader: u32, group: ControlGroup) -> Self {
+        Self { leader: Arc::new(Mutex::new(Some(leader))), group }
     }
 
     pub(crate) fn kill(&self) {
         if let Some(leader) = *lock(&self.leader) {
             end_session(leader);
-            self.cage.kill();
+            self.group.kill();
         }
     }
 
@@ -79,12 +79,12 @@ impl Session {
         let mut leader = lock(&self.leader);
         if let Some(leader) = leader.take() {
             end_session(leader);
-            self.cage.kill();
+            self.group.kill();
             journal.remove(leader);
         }
         let status = child.wait();
-        let ending = Ending { status: status.ok(), out_of_memory: self.cage.ran_out_of_memory() };
-        self.cage.remove();
+        let ending = Ending { status: status.ok(), out_of_memory: self.group.ran_out_of_memory() };
+        self.group.remove();
         ending
     }
 }
@@ -99,7 +99,7 @@ fn linger(pid: u32) {
 
 impl Process {
     /// The last lines, once all of them have come.
-    pub(crate) async fn last_words(&self) -> Vec<String> {
+    pub(crate) async fn last_lines(&self) -> Vec<String> {
         let _ = tokio::time::timeout(DRAIN, self.output.closed()).await;
         self.output.tail()
     }
@@ -119,7 +119,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// When nobody knows.
+    /// When it is not known.
     pub(crate) const LOST: Self = Self { status: None, out_of_memory: false };
 
     pub(crate) fn code(&self) -> Option<i32> {
@@ -150,7 +150,7 @@ impl Ending {
     }
 }
 
-/// The words that Go has for signals, and so Lambda.
+/// Names of signals as Go writes them, and so Lambda.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "hangup",

@@ -17,10 +17,10 @@ pub(crate) const EXIT_NOT_STARTED: i32 = 213;
 /// How that line begins.
 pub(crate) const COMPLAINT: &str = "everstep: ";
 
-/// What the process is told; the counterpart of [`Order::to_args`].
+/// What a process has to do before it becomes a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Order {
-    /// The process that must still be there; without it nobody would end this one.
+    /// The process that must still be alive: only it can end this one.
     pub(crate) parent: u32,
     /// Control groups to join.
     pub(crate) groups: Vec<PathBuf>,
@@ -81,7 +81,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 impl Order {
     fn prepare(&self) -> Result<(), Complaint> {
         die_with_parent()?;
-        // It may have gone before it was to be told of.
+        // The parent may have ended before that was asked for.
         if getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()) != Some(self.parent) {
             return Err(Complaint::new("the engine that started this process is gone"));
         }

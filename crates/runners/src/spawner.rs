@@ -13,8 +13,8 @@ use std::thread;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::limits::{Cage, Limits};
-use crate::observer::{Event, Stream, Teller};
+use crate::limits::{ControlGroup, Limits};
+use crate::observer::{Event, EventQueue, Stream};
 use crate::orphans::Journal;
 use crate::output::Output;
 use crate::process::{Ending, Launch, Process, Session};
@@ -29,21 +29,21 @@ pub(crate) struct Spawner {
 }
 
 /// What the thread works with.
-pub(crate) struct Workshop {
+pub(crate) struct Parts {
     /// The program, and what comes before its own arguments.
     pub(crate) shim: Vec<OsString>,
     pub(crate) limits: Limits,
     pub(crate) journal: Arc<Journal>,
-    pub(crate) teller: Teller,
+    pub(crate) events: EventQueue,
     pub(crate) runtime: Handle,
 }
 
 impl Spawner {
-    pub(crate) fn start(workshop: Workshop) -> io::Result<Self> {
+    pub(crate) fn start(parts: Parts) -> io::Result<Self> {
         let (requests, received) = channel();
         thread::Builder::new()
             .name("everstep-spawner".to_owned())
-            .spawn(move || workshop.work(&received))?;
+            .spawn(move || parts.work(&received))?;
         Ok(Self { requests })
     }
 
@@ -54,11 +54,11 @@ impl Spawner {
     }
 }
 
-impl Workshop {
+impl Parts {
     fn work(&self, requests: &Receiver<(Launch, oneshot::Sender<io::Result<Process>>)>) {
         let _entered = self.runtime.enter();
         for (number, (launch, reply)) in (0..).zip(requests) {
-            // Nobody may be there to take it: then it ends at once.
+            // If the caller went away, the process is dropped here and ends at once.
             let _ = reply.send(self.spawn(&launch, number));
         }
     }
@@ -66,17 +66,17 @@ impl Workshop {
     fn spawn(&self, launch: &Launch, number: u64) -> io::Result<Process> {
         let program = launch.program.clone();
         let mut order = Order { parent: std::process::id(), program, ..Order::default() };
-        let cage = self.limits.apply(&mut order, number, launch.memory_mib);
-        let spawned = self.start(launch, &order, &cage);
+        let group = self.limits.apply(&mut order, number, launch.memory_mib);
+        let spawned = self.start(launch, &order, &group);
         if spawned.is_err() {
-            cage.remove();
+            group.remove();
         }
         spawned
     }
 
-    fn start(&self, launch: &Launch, order: &Order, cage: &Cage) -> io::Result<Process> {
+    fn start(&self, launch: &Launch, order: &Order, group: &ControlGroup) -> io::Result<Process> {
         if !launch.directory.is_dir() {
-            let text = format!("there is no folder {}", launch.directory.display());
+            let text = format!("no such folder: {}", launch.directory.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
         }
         let (first, rest) = self.shim.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -99,7 +99,7 @@ impl Workshop {
         let child = command.spawn()?;
         // It holds this process's copies of the pipes' other ends.
         drop(command);
-        self.attend(launch, child, ends, cage)
+        self.attend(launch, child, ends, group)
     }
 
     fn attend(
@@ -107,17 +107,17 @@ impl Workshop {
         launch: &Launch,
         mut child: Child,
         ends: Vec<(Stream, std::os::fd::OwnedFd)>,
-        cage: &Cage,
+        group: &ControlGroup,
     ) -> io::Result<Process> {
         let (pid, function) = (child.id(), launch.function.clone());
-        let session = Session::new(pid, cage.clone());
+        let session = Session::new(pid, group.clone());
         let streams = child.stdin.take().zip(child.stdout.take());
         let journalled = self.journal.add(pid);
-        self.teller.tell(Event::Started { function: function.clone(), pid });
+        self.events.send(Event::Started { function: function.clone(), pid });
         let exit = self.wait(function.clone(), child, session.clone());
         let exit = exit.inspect_err(|_| session.kill())?;
         journalled.inspect_err(|_| session.kill())?;
-        let output = Output::read(function, pid, self.teller.clone(), launch.call.clone(), ends)
+        let output = Output::read(function, pid, self.events.clone(), launch.call.clone(), ends)
             .inspect_err(|_| session.kill())?;
         Ok(Process { pid, output, exit, streams, session })
     }
@@ -129,12 +129,12 @@ impl Workshop {
         session: Session,
     ) -> io::Result<oneshot::Receiver<Ending>> {
         let (ended, exit) = oneshot::channel();
-        let (journal, teller) = (self.journal.clone(), self.teller.clone());
+        let (journal, events) = (self.journal.clone(), self.events.clone());
         let builder = thread::Builder::new().name("everstep-waiter".to_owned());
         builder.stack_size(WAITER_STACK_BYTES).spawn(move || {
             let pid = child.id();
             let ending = session.wait(&mut child, &journal);
-            teller.tell(Event::Ended { function, pid, how: ending.how() });
+            events.send(Event::Ended { function, pid, how: ending.how() });
             let _ = ended.send(ending);
         })?;
         Ok(exit)

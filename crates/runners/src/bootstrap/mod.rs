@@ -27,7 +27,7 @@ impl Scripts {
         Ok(Self { python: write("bootstrap.py", PYTHON)?, node: write("bootstrap.mjs", NODE)? })
     }
 
-    /// The program and its arguments; nothing for what is no process that waits for events.
+    /// The program and its arguments; empty for what is not a process that waits for events.
     pub(crate) fn program(&self, function: &Function) -> Vec<OsString> {
         let code = std::path::absolute(&function.code).unwrap_or_else(|_| function.code.clone());
         match &function.runtime {

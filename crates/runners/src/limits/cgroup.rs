@@ -43,7 +43,7 @@ impl Kinds {
     }
 
     /// Groups for one worker. What cannot be made does not bound it.
-    pub(super) fn cage(&self, worker: u64, processes: u64, memory_bytes: u64) -> Cage {
+    pub(super) fn group(&self, worker: u64, processes: u64, memory_bytes: u64) -> ControlGroup {
         let pids = self.pids.as_ref().and_then(|place| {
             let directory = place.make(worker).ok()?;
             write(&directory, "pids.max", processes).ok().map(|()| directory)
@@ -59,7 +59,7 @@ impl Kinds {
             }
             Some(directory)
         });
-        Cage { pids, memory, _places: (self.pids.clone(), self.memory.clone()) }
+        ControlGroup { pids, memory, _places: (self.pids.clone(), self.memory.clone()) }
     }
 }
 
@@ -73,9 +73,9 @@ impl Place {
     fn clear(&self) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-            let cage = Cage { pids: Some(entry.path()), ..Cage::default() };
-            cage.kill();
-            cage.remove();
+            let group = ControlGroup { pids: Some(entry.path()), ..ControlGroup::default() };
+            group.kill();
+            group.remove();
         }
     }
 }
@@ -89,14 +89,14 @@ impl Drop for Place {
 
 /// The groups of one worker.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cage {
+pub(crate) struct ControlGroup {
     pids: Option<PathBuf>,
     memory: Option<PathBuf>,
     /// They go when the last worker has gone.
     _places: (Option<Arc<Place>>, Option<Arc<Place>>),
 }
 
-impl Cage {
+impl ControlGroup {
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let second = if self.pids == self.memory { None } else { self.memory.as_deref() };
         self.pids.as_deref().into_iter().chain(second)

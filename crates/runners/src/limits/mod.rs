@@ -1,7 +1,8 @@
 //! What a worker may use: memory and processes.
 //!
-//! Control groups bound a worker with all that it starts, whoever it runs as, and end all of it at once.
-//! Where there are none that may be used, the limits of processes stand in: weaker, and said to be.
+//! Control groups limit a worker and all processes it starts, under any user, and end all of them at once.
+//! Where control groups are not available, per-process limits replace them. They are weaker, and `describe` says
+//! so.
 
 mod cgroup;
 
@@ -9,10 +10,10 @@ use std::path::Path;
 
 use crate::shim::Order;
 
-pub(crate) use cgroup::Cage;
+pub(crate) use cgroup::ControlGroup;
 use cgroup::Kinds;
 
-/// Memory for what is no data of the function: stacks of threads, arenas, what an interpreter reserves.
+/// Memory that is not the data of the function: stacks of threads, arenas, what an interpreter reserves.
 const OVERHEAD_BYTES: u64 = 256 << 20;
 
 /// How workers are bounded on this machine.
@@ -30,7 +31,7 @@ impl Limits {
         Self { kinds: Kinds::find(name), processes_max, root }
     }
 
-    /// In words, for a log.
+    /// For a log.
     #[must_use]
     pub fn describe(&self) -> String {
         let processes = match (&self.kinds.pids, self.root) {
@@ -38,8 +39,8 @@ impl Limits {
             (None, false) => {
                 format!("processes: {} more than the user has, by RLIMIT_NPROC", self.processes_max)
             }
-            (None, true) => "processes: not bounded, for this is root and there is no control \
-                             group; all are killed at the deadline"
+            (None, true) => "processes: unlimited, because this is root without control groups; \
+                             all are killed at the deadline"
                 .to_owned(),
         };
         let memory = match &self.kinds.memory {
@@ -50,17 +51,17 @@ impl Limits {
     }
 
     /// Adds to an order what bounds the process.
-    pub(crate) fn apply(&self, order: &mut Order, worker: u64, memory_mib: u32) -> Cage {
+    pub(crate) fn apply(&self, order: &mut Order, worker: u64, memory_mib: u32) -> ControlGroup {
         let memory_bytes = u64::from(memory_mib) << 20;
-        let cage = self.kinds.cage(worker, self.processes_max, memory_bytes);
-        order.groups = cage.directories().map(Path::to_owned).collect();
-        if !cage.bounds_memory() {
+        let group = self.kinds.group(worker, self.processes_max, memory_bytes);
+        order.groups = group.directories().map(Path::to_owned).collect();
+        if !group.bounds_memory() {
             order.data_bytes = Some(memory_bytes + OVERHEAD_BYTES);
         }
-        if !cage.bounds_processes() && !self.root {
+        if !group.bounds_processes() && !self.root {
             order.processes = user_threads().map(|now| now + self.processes_max);
         }
-        cage
+        group
     }
 }
 

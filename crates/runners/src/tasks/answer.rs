@@ -1,11 +1,11 @@
-//! What a task is told of a call.
+//! The result of a call, as a task gets it.
 
 use everstep_asl::error_name::DATA_LIMIT_EXCEEDED;
 use everstep_interpreter::{Failure, Payload};
 use everstep_retry::Class;
 use serde_json::{Value, json};
 
-use super::errand::{Form, Target};
+use super::request::{Form, Target};
 use crate::error::Error;
 use crate::remote::cause;
 

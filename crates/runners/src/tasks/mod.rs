@@ -1,10 +1,10 @@
 //! Tasks of executions: functions and URLs.
 //!
-//! What a task asks for is read in `errand`, what it is told in `answer`. A task whose execution does not
-//! wait for it any more is stopped where it is: its code is killed.
+//! `request` reads what a task asks for, `answer` writes its result. A task that is cancelled stops where it is:
+//! its code is killed.
 
 mod answer;
-mod errand;
+mod request;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use everstep_interpreter::{Failure, Payload, task_token};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use self::errand::{Errand, Form, Target};
+use self::request::{Form, Request, Target};
 use crate::call::{Call, Outcome};
 use crate::error::Error;
 use crate::host::Host;
@@ -26,9 +26,9 @@ use crate::remote::{Invocation, Invoked, RemoteLambda};
 /// How long a URL may take; a state's own timeout cancels its task before.
 const POST_MS_MAX: u64 = 15 * 60 * 1000;
 
-/// Takes calls that nobody waits for: `InvocationType: Event`.
+/// Takes asynchronous calls: `InvocationType: Event`.
 pub trait Acceptor: Send + Sync {
-    /// Called once for each. `accepted` is to be called when the call is safe, or with why it is refused.
+    /// Called once for each. Call `accepted` when the call is durable, or with the reason for refusing it.
     fn accept(
         &self,
         function: &str,
@@ -65,7 +65,7 @@ impl Tasks {
         self.with(|means| means.remote = Some(remote))
     }
 
-    /// Without one, calls that nobody waits for are made once and never again.
+    /// Without one, asynchronous calls are made once and not retried.
     #[must_use]
     pub fn with_acceptor(self, acceptor: Arc<dyn Acceptor>) -> Self {
         self.with(|means| means.acceptor = Some(acceptor))
@@ -105,19 +105,19 @@ impl TaskRunner for Tasks {
 impl Means {
     async fn run(&self, task: &Task, request_id: &str) {
         let Job::Call { resource, parameters, .. } = &task.job else {
-            let cause = "a distributed Map is not a function's affair";
+            let cause = "a function cannot run a distributed Map";
             let failure = Failure::new("States.Runtime", cause);
             return task.report(Report::MapRunFailed { failure });
         };
-        let result = match errand::read(resource, parameters.value()) {
-            Ok(Errand::Function(target)) => self.call(&target, resource, request_id).await,
-            Ok(Errand::Post { url }) => self.post(&url, parameters, request_id).await,
+        let result = match request::read(resource, parameters.value()) {
+            Ok(Request::Function(target)) => self.call(&target, resource, request_id).await,
+            Ok(Request::Post { url }) => self.post(&url, parameters, request_id).await,
             Err(failure) => Some(Err(failure)),
         };
         match result {
             Some(Ok(output)) => task.succeed(output),
             Some(Err(failure)) => task.fail(failure),
-            // The engine stops, and asks again when it is back.
+            // The engine is stopping; it dispatches the task again at its next start.
             None => {}
         }
     }
@@ -210,15 +210,15 @@ impl Means {
             tokio::spawn(async move { host.invoke(&function, call).await });
             return Ok(());
         };
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let accepted = Box::new(move |accepted| {
-            let _ = tell.send(accepted);
+            let _ = sender.send(accepted);
         });
         acceptor.accept(function, call, accepted);
         let refused = |why: String| Failure::new("Lambda.ServiceException", why);
-        match told.await {
+        match receiver.await {
             Ok(accepted) => accepted.map_err(refused),
-            Err(_) => Err(refused("the call was not taken".to_owned())),
+            Err(_) => Err(refused("the call was not accepted".to_owned())),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The Lambda Runtime API, as one process sees it: a listener of its own, so that whatever is said there is
-//! said by this process, or by what it has started.
+//! The Lambda Runtime API for one process: a listener of its own, so that every request on it comes from this
+//! process, or from one that it has started.
 
 use std::convert::Infallible;
 use std::io;
@@ -26,13 +26,13 @@ const ERROR_BYTES_MAX: usize = 1 << 20;
 /// What is too large is read to its end, so that it can be answered, but not for ever.
 const IGNORED_BYTES_MAX: usize = 256 << 20;
 
-/// What a process says.
-pub(super) struct Said {
-    pub(super) what: What,
+/// A request of the process, with the way to answer it.
+pub(super) struct Received {
+    pub(super) request: ApiRequest,
     pub(super) reply: oneshot::Sender<Answer>,
 }
 
-pub(super) enum What {
+pub(super) enum ApiRequest {
     Next,
     Response { id: String, body: Sent },
     Error { id: String, body: Bytes, named: Option<String> },
@@ -50,20 +50,20 @@ pub(super) enum Sent {
     },
 }
 
-/// Accepts until it is dropped; connections that are there go on until the process closes them.
+/// Accepts connections until it is dropped; open ones last until the process closes them.
 pub(super) struct Api {
     pub(super) address: String,
     acceptor: AbortHandle,
 }
 
 impl Api {
-    pub(super) async fn open() -> io::Result<(Self, mpsc::Receiver<Said>)> {
+    pub(super) async fn open() -> io::Result<(Self, mpsc::Receiver<Received>)> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?.to_string();
         // Few: a process does one thing at a time.
-        let (said, heard) = mpsc::channel(8);
-        let acceptor = tokio::spawn(accept(listener, said)).abort_handle();
-        Ok((Self { address, acceptor }, heard))
+        let (sender, requests) = mpsc::channel(8);
+        let acceptor = tokio::spawn(accept(listener, sender)).abort_handle();
+        Ok((Self { address, acceptor }, requests))
     }
 }
 
@@ -73,10 +73,10 @@ impl Drop for Api {
     }
 }
 
-/// A process that opens more connections than this has something else in mind.
+/// No client of the Runtime API opens more connections.
 const CONNECTIONS_MAX: usize = 32;
 
-async fn accept(listener: TcpListener, said: mpsc::Sender<Said>) {
+async fn accept(listener: TcpListener, requests: mpsc::Sender<Received>) {
     let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
     while let Ok(slot) = slots.clone().acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
@@ -84,52 +84,52 @@ async fn accept(listener: TcpListener, said: mpsc::Sender<Said>) {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
             continue;
         };
-        let said = said.clone();
+        let requests = requests.clone();
         tokio::spawn(async move {
-            converse(stream, said).await;
+            serve(stream, requests).await;
             drop(slot);
         });
     }
 }
 
-async fn converse(stream: TcpStream, said: mpsc::Sender<Said>) {
+async fn serve(stream: TcpStream, requests: mpsc::Sender<Received>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
-        let said = said.clone();
-        async move { Ok::<_, Infallible>(answer(request, &said).await) }
+        let requests = requests.clone();
+        async move { Ok::<_, Infallible>(answer(request, &requests).await) }
     });
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn answer(request: Request<Incoming>, said: &mpsc::Sender<Said>) -> Answer {
-    let Some(what) = read(request).await else {
+async fn answer(request: Request<Incoming>, requests: &mpsc::Sender<Received>) -> Answer {
+    let Some(request) = read(request).await else {
         return refusal(StatusCode::NOT_FOUND, "InvalidPath", "there is nothing here");
     };
     let (reply, answer) = oneshot::channel();
-    let gone = || refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", "the worker is over");
-    if said.send(Said { what, reply }).await.is_err() {
+    let gone = || refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", "the worker has ended");
+    if requests.send(Received { request, reply }).await.is_err() {
         return gone();
     }
     answer.await.unwrap_or_else(|_| gone())
 }
 
-async fn read(request: Request<Incoming>) -> Option<What> {
+async fn read(request: Request<Incoming>) -> Option<ApiRequest> {
     let path = request.uri().path().strip_prefix(ROOT)?.to_owned();
     let (parts, body) = request.into_parts();
     let named = header(&parts.headers, "lambda-runtime-function-error-type");
-    let words: Vec<&str> = path.split('/').collect();
-    match (&parts.method, words.as_slice()) {
-        (&Method::GET, ["invocation", "next"]) => Some(What::Next),
+    let parts_of_path: Vec<&str> = path.split('/').collect();
+    match (&parts.method, parts_of_path.as_slice()) {
+        (&Method::GET, ["invocation", "next"]) => Some(ApiRequest::Next),
         (&Method::POST, ["invocation", id, "response"]) => {
             let id = (*id).to_owned();
-            Some(What::Response { id, body: response(body).await? })
+            Some(ApiRequest::Response { id, body: response(body).await? })
         }
         (&Method::POST, ["invocation", id, "error"]) => {
             let id = (*id).to_owned();
-            Some(What::Error { id, body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
+            Some(ApiRequest::Error { id, body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
         }
         (&Method::POST, ["init", "error"]) => {
-            Some(What::InitError { body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
+            Some(ApiRequest::InitError { body: collect(body, ERROR_BYTES_MAX).await?.bytes, named })
         }
         _ => None,
     }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use self::answer::{Answer, accepted, refusal, too_large};
-use self::api::{Api, Said, Sent, What};
+use self::api::{Api, ApiRequest, Received, Sent};
 use crate::call::{Ended, Outcome, Outstanding, Receipt};
 use crate::environment::{self, pair};
 use crate::error::{Error, check_json};
@@ -53,8 +53,8 @@ struct Worker {
     process: Process,
     /// Gone once the process is.
     api: Option<Api>,
-    heard: mpsc::Receiver<Said>,
-    /// It has been told to, or has said that it will.
+    requests: mpsc::Receiver<Received>,
+    /// Why it is to end, if it is.
     ending: Option<End>,
     exited: Option<(Ending, Instant)>,
     served: u32,
@@ -93,27 +93,27 @@ enum End {
     },
     StartTimedOut,
     TimedOut,
-    /// Nobody waits for its call any more, or it is not needed.
+    /// The caller of its call went away, or it is not needed.
     Dismissed,
 }
 
 /// All that can wake a worker.
 enum Input {
-    Said(Said),
+    Request(Received),
     /// All its connections are closed.
-    Silent,
+    Disconnected,
     Exited(Ending),
     Alarm,
     Offered(Box<Job>),
     /// The offer was taken back.
     Dismissed,
-    /// Nobody waits for the call.
+    /// The caller went away.
     Abandoned,
 }
 
 impl Worker {
     async fn start(pool: &Arc<Pool>, id: u64, begun: Instant) -> io::Result<Self> {
-        let (api, heard) = Api::open().await?;
+        let (api, requests) = Api::open().await?;
         let (function, shared) = (&pool.function, &pool.shared);
         let instance = format!("{:x}-{id}", std::process::id());
         let mut env = environment::of(function, &shared.account, &instance);
@@ -134,7 +134,7 @@ impl Worker {
             state: State::Starting,
             process,
             api: Some(api),
-            heard,
+            requests,
             ending: None,
             exited: None,
             served: 0,
@@ -144,12 +144,12 @@ impl Worker {
     }
 
     async fn live(mut self) {
-        let mut silent = false;
-        while !(silent && self.exited.is_some()) {
-            let input = self.input(silent).await;
+        let mut disconnected = false;
+        while !(disconnected && self.exited.is_some()) {
+            let input = self.input(disconnected).await;
             match input {
-                Input::Said(said) => self.hear(said),
-                Input::Silent => silent = true,
+                Input::Request(received) => self.handle(received),
+                Input::Disconnected => disconnected = true,
                 Input::Exited(ending) => self.exit(ending),
                 Input::Alarm if self.exited.is_some() => break,
                 Input::Alarm => self.alarm(),
@@ -160,16 +160,18 @@ impl Worker {
         self.conclude().await;
     }
 
-    /// What was said comes before the end of who said it.
-    async fn input(&mut self, silent: bool) -> Input {
+    /// Requests of the process come before its end.
+    async fn input(&mut self, disconnected: bool) -> Input {
         let alarm = self.alarm_at();
         tokio::select! {
             biased;
-            said = self.heard.recv(), if !silent => said.map_or(Input::Silent, Input::Said),
+            request = self.requests.recv(), if !disconnected => {
+                request.map_or(Input::Disconnected, Input::Request)
+            }
             ending = &mut self.process.exit, if self.exited.is_none() => {
                 Input::Exited(ending.unwrap_or(Ending::LOST))
             }
-            input = self.state.stirred(), if self.exited.is_none() && self.ending.is_none() => input,
+            input = self.state.changed(), if self.exited.is_none() && self.ending.is_none() => input,
             _ = self.closed.wait_for(|closed| *closed), if self.ending.is_none() => Input::Dismissed,
             () = sleep_until(alarm) => Input::Alarm,
         }
@@ -226,7 +228,9 @@ impl Worker {
                 self.pool.give_up_on();
             }
             (None, State::Settling { .. }) => {
-                self.misbehaved("did not ask for work again before the deadline of its last call");
+                self.misbehaved(
+                    "did not ask for the next event before the deadline of its last one",
+                );
                 self.end(End::Dismissed);
             }
         }
@@ -237,21 +241,21 @@ impl Worker {
         self.process.session.kill();
     }
 
-    fn hear(&mut self, said: Said) {
-        let Said { what, reply } = said;
-        match what {
-            What::Next => self.next(reply),
-            What::InitError { body, named } => {
+    fn handle(&mut self, received: Received) {
+        let Received { request, reply } = received;
+        match request {
+            ApiRequest::Next => self.next(reply),
+            ApiRequest::InitError { body, named } => {
                 let answer = self.init_error(&body, named.as_deref());
                 // The connection may be gone.
                 let _ = reply.send(answer);
             }
-            What::Response { id, body } => self.answered(&id, reply, |job| match body {
+            ApiRequest::Response { id, body } => self.answered(&id, reply, |job| match body {
                 Sent::Whole(body) => finished(job, body),
                 Sent::TooLarge => Err(Error::too_large()),
                 Sent::Failed { named, body } => Err(Error::raised(&body, Some(&named))),
             }),
-            What::Error { id, body, named } => {
+            ApiRequest::Error { id, body, named } => {
                 self.answered(&id, reply, |_| Err(Error::raised(&body, named.as_deref())));
             }
         }
@@ -263,7 +267,7 @@ impl Worker {
         }
         match &mut self.state {
             State::Busy { .. } => {
-                self.misbehaved("asked for work before it had answered");
+                self.misbehaved("asked for the next event before it answered the last one");
                 let _ = reply.send(refusal(
                     StatusCode::FORBIDDEN,
                     "InvalidStateTransition",
@@ -328,7 +332,7 @@ impl Worker {
         }
     }
 
-    /// The process is told that its answer was taken when whoever asked says so.
+    /// Ends the call. The process gets its answer when the receipt is dropped.
     fn answered(
         &mut self,
         id: &str,
@@ -374,7 +378,7 @@ impl Worker {
         };
         if self.ending.is_some() {
             self.misbehaved(&format!("answered {id} after its deadline"));
-            let text = "it is too late";
+            let text = "the deadline has passed";
             return Err(refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text).into());
         }
         let since = Instant::now();
@@ -392,13 +396,13 @@ impl Worker {
     }
 
     fn unasked(&self, id: &str) -> Answer {
-        self.misbehaved(&format!("answered {id}, which it was not asked"));
+        self.misbehaved(&format!("answered {id}, which it was not given"));
         refusal(StatusCode::BAD_REQUEST, "InvalidRequestID", "this is not an event of this worker")
     }
 
     fn init_error(&mut self, body: &Bytes, named: Option<&str>) -> Answer {
         if !matches!(self.state, State::Starting) || self.ending.is_some() {
-            self.misbehaved("reported that it could not start after it had");
+            self.misbehaved("reported a failed start after it had started");
             let text = "this worker has started";
             return refusal(StatusCode::FORBIDDEN, "InvalidStateTransition", text);
         }
@@ -415,9 +419,9 @@ impl Worker {
     }
 
     async fn conclude(mut self) {
-        self.heard.close();
+        self.requests.close();
         let (ending, _) = self.exited.unwrap_or((Ending::LOST, self.begun));
-        let tail = self.process.last_words().await;
+        let tail = self.process.last_lines().await;
         let pool = self.pool.clone();
         match (self.state, self.ending) {
             (State::Starting, why) => {
@@ -452,13 +456,13 @@ impl Worker {
     fn misbehaved(&self, what: &str) {
         let (function, pid) = (self.pool.function.name.as_str().into(), self.process.pid);
         let what = what.to_owned();
-        self.pool.shared.teller.tell(Event::Misbehaved { function, pid, what });
+        self.pool.shared.events.send(Event::Misbehaved { function, pid, what });
     }
 }
 
 impl State {
     /// What may happen to it besides what the process does.
-    async fn stirred(&mut self) -> Input {
+    async fn changed(&mut self) -> Input {
         match self {
             Self::Idle { offer, .. } => match offer.await {
                 Ok(job) => Input::Offered(Box::new(job)),
@@ -499,7 +503,7 @@ fn start_error(
     }
 }
 
-/// Nothing if nobody waits for the call.
+/// None if the call was abandoned.
 fn exit_error(
     why: Option<End>,
     ending: Ending,

@@ -15,7 +15,7 @@ async fn answers_for_others_are_refused() {
     let house = House::python(|_| {});
     let answer = house.result(doing("answer for", "r-2")).await;
     assert_eq!(answer, "HTTP/1.1 400 Bad Request");
-    until("it is told", || house.events.misdeeds() == ["f: answered r-2, which it was not asked"])
+    until("it is told", || house.events.misdeeds() == ["f: answered r-2, which it was not given"])
         .await;
     lives_on(&house).await;
 }
@@ -25,7 +25,7 @@ async fn the_first_of_two_answers_counts() {
     let house = House::python(|_| {});
     assert_eq!(house.result(doing("answer twice", 0)).await, "first");
     lives_on(&house).await;
-    let said = "f: answered r-1, which it was not asked".to_owned();
+    let said = "f: answered r-1, which it was not given".to_owned();
     until("it is told", || house.events.misdeeds().contains(&said)).await;
 }
 
@@ -55,7 +55,7 @@ async fn a_process_that_answers_and_hangs_is_ended_at_its_deadline() {
     });
     assert_eq!(house.result(doing("answer and hang", 0)).await, "said");
     lives_on(&house).await;
-    let said = "f: did not ask for work again before the deadline of its last call".to_owned();
+    let said = "f: did not ask for the next event before the deadline of its last one".to_owned();
     until("it is told", || house.events.misdeeds().contains(&said)).await;
 }
 

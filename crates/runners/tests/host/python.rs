@@ -129,7 +129,7 @@ async fn what_is_not_there_is_named() {
     let error = House::new(vec![function]).error(json!({})).await;
     assert_eq!(error.error_type, "Runtime.InvalidEntrypoint");
     let message = error.payload["errorMessage"].as_str().unwrap();
-    assert!(message.ends_with("there is no folder /there/is/no/such/folder"), "{message}");
+    assert!(message.ends_with("no such folder: /there/is/no/such/folder"), "{message}");
 
     let mut function = python("f", |_| {});
     let program = "python-of-the-future".to_owned();

@@ -187,7 +187,7 @@ async fn a_process_that_never_asks_is_ended() {
     let error = house.error(json!(1)).await;
     assert_eq!(error.error_type, "Sandbox.Timedout");
     let message = error.payload["errorMessage"].as_str().unwrap();
-    assert!(message.contains("did not ask for work"), "{message}");
+    assert!(message.contains("did not ask for an event"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

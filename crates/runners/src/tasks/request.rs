@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::remote::Invocation;
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Errand {
+pub(super) enum Request {
     Function(Box<Target>),
     Post { url: String },
 }
@@ -61,14 +61,14 @@ impl Name {
     }
 }
 
-pub(super) fn read(resource: &str, parameters: &Value) -> Result<Errand, Failure> {
+pub(super) fn read(resource: &str, parameters: &Value) -> Result<Request, Failure> {
     match Resource::classify(resource) {
         Resource::Lambda { arn } => {
-            let name =
-                Name::read(&arn).ok_or_else(|| refusal(&format!("{arn} names no function")))?;
+            let name = Name::read(&arn)
+                .ok_or_else(|| refusal(&format!("{arn} does not name a function")))?;
             let payload = parameters.to_string();
             let (how, form) = (Invocation::RequestResponse, Form::Result);
-            Ok(Errand::Function(Box::new(Target {
+            Ok(Request::Function(Box::new(Target {
                 name,
                 payload,
                 how,
@@ -80,15 +80,14 @@ pub(super) fn read(resource: &str, parameters: &Value) -> Result<Errand, Failure
             if service == "lambda" && action == "invoke" =>
         {
             let form = if sdk { Form::Sdk } else { Form::Invocation };
-            invocation(parameters, form).map(|target| Errand::Function(Box::new(target)))
+            invocation(parameters, form).map(|target| Request::Function(Box::new(target)))
         }
         Resource::Uri(url) if url.starts_with("https://") || url.starts_with("http://") => {
-            Ok(Errand::Post { url })
+            Ok(Request::Post { url })
         }
         other => Err(refusal(&format!(
-            "nothing here runs the resource '{}': there are functions \
-             (arn:aws:lambda:region:account:function:name, arn:aws:states:::lambda:invoke) and \
-             services behind a URL",
+            "the resource '{}' is not supported by this server: it can call functions \
+             (arn:aws:lambda:region:account:function:name, arn:aws:states:::lambda:invoke) and URLs",
             other.as_str()
         ))),
     }
@@ -173,7 +172,7 @@ mod tests {
     #[test]
     fn parameters_are_read() {
         let target = |parameters| match read(INVOKE, &parameters).unwrap() {
-            Errand::Function(target) => *target,
+            Request::Function(target) => *target,
             other => panic!("{other:?}"),
         };
         let read = target(json!({ "FunctionName": "f", "Payload": { "a": 1 }, "Qualifier": "2" }));
