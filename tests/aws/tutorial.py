@@ -90,6 +90,7 @@ class Reader:
             "EVERSTEP_ENDPOINT": self.url,
             "TERM": "xterm",
             "NO_COLOR": "1",
+            "AWS_PAGER": "",
             "HOME": str(self.folder),
         }
         lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
