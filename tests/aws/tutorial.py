@@ -42,7 +42,7 @@ VARIES = [
     (re.compile(r"(✓ \S+) +\d+ ms$"), r"\1"),
     (re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\dZ"), "DATE"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
-    (re.compile(r"\d+\.\d+ s\b|\d+ ms\b"), "TIME"),
+    (re.compile(r"\d+\.\d+ s\b|\d+ ms\b|(?<= in )\d+ min \d+ s\b"), "TIME"),
     (re.compile(r"[─═]+"), "─"),
     (re.compile(r"[ \t]+"), " "),
 ]
@@ -53,16 +53,12 @@ def follow(page, folder, address, update=False):
 
     The page of an example is followed in the folder of the example, any other beside the examples.
     """
-    text = page.read_text()
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns(".*", "__pycache__"))
     place = folder / page.parent.relative_to(EXAMPLES.parent) if page.is_relative_to(EXAMPLES) else folder
-    reader = Reader(folder, place, address)
-    try:
-        followed = BLOCK.sub(lambda block: reader.block(text[: block.start()], block, update), text)
-    finally:
-        reader.leave()
+    with Reader(folder, place, address) as reader:
+        text = reader.read(page.read_text(), update)
     if update:
-        page.write_text(followed)
+        page.write_text(text)
 
 
 def folder_of(program):
@@ -96,9 +92,13 @@ class Reader:
         lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
         self.state.write_text("\n".join(lines + [f"cd {shlex.quote(str(place))}"]) + "\n")
 
-    def block(self, before, block, update):
+    def read(self, text, update, language="console"):
+        """Follows a text, and returns it with what commands print now."""
+        return BLOCK.sub(lambda block: self.block(text[: block.start()], block, update, language), text)
+
+    def block(self, before, block, update, terminal):
         language, body = block.groups()
-        if language != "console":
+        if language != terminal:
             if named := FILE.search(before):
                 (self.here() / named[1]).write_text(body.replace(ON_PAGE, self.url))
             return block[0]
@@ -106,7 +106,7 @@ class Reader:
             self.server.shows(body.splitlines())
             return block[0]
         steps = [self.step(*step, update) for step in steps_of(body)]
-        return "```console\n" + "".join(steps) + "```"
+        return f"```{language}\n" + "".join(steps) + "```"
 
     def step(self, command, printed, update):
         shown = "".join(f"{line}\n" for line in command)
@@ -137,7 +137,10 @@ class Reader:
         text = CLEARED.sub("", COLOUR.sub("", text.replace("\r\n", "\n")))
         return text.replace(f" --endpoint {self.url}", "").replace(self.url, ON_PAGE).replace(str(self.folder), FOLDER_ON_PAGE)
 
-    def leave(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         if self.server:
             self.server.stop()
 
@@ -249,6 +252,8 @@ def lines_of(lines):
 
 def updated(printed, seen):
     """What is printed now; what the page leaves out by `…` stays left out."""
+    if "…" not in map(str.strip, printed):
+        return seen
     lines = []
     plain = [list(map(varying, text)) for text in (printed, seen)]
     for change, from_page, to_page, from_seen, to_seen in difflib.SequenceMatcher(None, *plain).get_opcodes():
