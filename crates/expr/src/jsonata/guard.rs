@@ -15,6 +15,7 @@ use jsonata_core::functions;
 use jsonata_core::value::{JValue, with_stack};
 
 use super::functions::{sequence, thrown};
+use super::nesting::Nesting;
 use super::{limits, linear};
 
 /// `$charge(value)` is the value, once it is paid for.
@@ -25,6 +26,8 @@ pub(super) const CONCATENATE: &str = "everstep concatenate";
 pub(super) const RANGE: &str = "everstep range";
 /// Before a function that calls back, which cannot be wrapped from outside.
 pub(super) const CHECK: &str = "everstep check";
+/// A function that an expression makes while it runs: it may hold others, which hold others.
+pub(super) const CLOSURE: &str = "everstep closure";
 /// The engine's own `$type`, whatever an expression binds to that name.
 pub(super) const TYPE: &str = "everstep type";
 
@@ -33,6 +36,7 @@ pub(super) struct Ledger {
     bytes_left: Cell<usize>,
     values_left: Cell<usize>,
     exhausted: Cell<bool>,
+    nesting: Nesting,
 }
 
 impl Ledger {
@@ -41,6 +45,7 @@ impl Ledger {
             bytes_left: Cell::new(limits::ALLOCATED_BYTES_MAX),
             values_left: Cell::new(limits::WALKED_VALUES_MAX),
             exhausted: Cell::new(false),
+            nesting: Nesting::default(),
         }
     }
 
@@ -78,16 +83,31 @@ impl Ledger {
         self.charge_bytes(bytes)
     }
 
+    /// Lets go of the values that it knows.
+    pub(super) fn release(&self) {
+        self.nesting.release();
+    }
+
+    /// Charges for looking at a value.
+    pub(super) fn visit(&self) -> Result<(), EvaluatorError> {
+        let left = self.values_left.get().checked_sub(1);
+        self.values_left.set(left.ok_or_else(|| self.exhausted())?);
+        Ok(())
+    }
+
     /// Charges for all that `value` would be if nothing in it were shared, and says how
     /// many bytes of JSON that is, more or less.
     fn walk(&self, value: &JValue, depth: usize) -> Result<usize, EvaluatorError> {
         if depth > limits::DATA_DEPTH_MAX {
             return Err(self.exhausted());
         }
-        let left = self.values_left.get().checked_sub(1);
-        self.values_left.set(left.ok_or_else(|| self.exhausted())?);
+        self.visit()?;
         match value {
             JValue::String(text) => Ok(text.len() + 2),
+            JValue::Lambda(_) => {
+                self.nesting.check(depth + self.nesting.of(value, self)?)?;
+                Ok(8)
+            }
             JValue::Array(items) => with_stack(|| {
                 items.iter().try_fold(2 + depth * 2, |sum, item| {
                     Ok(sum + 3 + depth * 2 + self.walk(item, depth + 1)?)
@@ -236,6 +256,8 @@ pub(super) fn register(
     evaluator.register_fn(CONCATENATE, move |args: &[JValue]| concatenate(&concatenated, args))?;
     evaluator.register_fn(RANGE, move |args: &[JValue]| range(&ranged, args))?;
     evaluator.register_fn(CHECK, move |args: &[JValue]| check(&checked, args))?;
+    let made = own();
+    evaluator.register_fn(CLOSURE, move |args: &[JValue]| closure(&made, args))?;
     for guarded in names.iter().filter_map(|name| find(name)) {
         let ledger = own();
         evaluator.register_fn(stand_in(guarded.name), move |args: &[JValue]| {
@@ -271,6 +293,16 @@ fn call_contextual(guarded: &Guarded, ledger: &Ledger, args: &[JValue]) -> HostF
 fn charge(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     let value = args.first().cloned().unwrap_or(JValue::Undefined);
     ledger.charge(&value)?;
+    Ok(value)
+}
+
+/// A function is released together with all that it holds, one inside the other, so that has a bound.
+fn closure(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
+    let value = args.first().cloned().unwrap_or(JValue::Undefined);
+    if matches!(value, JValue::Lambda(_)) {
+        ledger.charge_bytes(limits::CLOSURE_BYTES)?;
+        ledger.nesting.check(ledger.nesting.of(&value, ledger)?)?;
+    }
     Ok(value)
 }
 

@@ -264,3 +264,41 @@ fn values_that_share_their_parts_are_not_written_out() {
     let found = session.evaluate(&Expression::parse(text).expect(text));
     assert!(matches!(found, Err(EvalError::Limit { .. })), "{found:?}");
 }
+
+/// Functions that hold functions are released one inside the other, wherever that happens.
+#[test]
+fn functions_that_hold_functions() {
+    let check_all = |expected: Outcome, texts: &[&str]| {
+        texts.iter().for_each(|text| check((*text).to_owned(), expected));
+    };
+    check_all(
+        Outcome::Depth,
+        &[
+            "$reduce([1..20000], function($a, $v) { function() { $a } }, 1)",
+            "$reduce([1..20000], function($a, $v) { ($f := function() { $a }; $f) }, 1)",
+            "$reduce([1..20000], function($a, $v) { $f := function() { $a } }, 1)",
+            "$reduce([1..20000], function($a, $v) { [[function() { $a }]] }, 1)",
+            "$reduce([1..20000], function($a, $v) { {'a': function() { $a }} }, 1)",
+            "($c := function($f, $n) { $n = 0 ? 1 : $c($f ~> function($x) { $x }, $n - 1) }; $c(function($y) { $y }, 100000))",
+            "$reduce([1..20000], function($a, $v) { |$|{'a': $a}| }, 1)",
+            "($k := function($x, $y) { $x }; $reduce([1..20000], function($a, $v) { $k($a, ?) }, 1))",
+            "($id := function($f) { $f }; $reduce([1..20000], function($a, $v) { $id(function() { $a }) }, 1))",
+            "($g := function($x, $n) { ($f := function() { $x }; $n = 0 ? 1 : $g($f, $n - 1)) }; $g(1, 100000))",
+            "($g := function($x, $n) { $n = 0 ? 1 : $g(function() { $x }, $n - 1) }; $g(1, 100000))",
+            "($f := $reduce([1..20000], function($a, $v) { function() { $a } }, 1); $f := 1; 2)",
+        ],
+    );
+    let textual = "$a := function() { $a }; ".repeat(9000);
+    check(format!("($a := 1; {textual} 1)"), Outcome::Depth);
+    check_all(
+        Outcome::Value,
+        &[
+            "$sum($map([1..20000], function($v) { ($f := function($x) { $x + $v }; $f(1)) }))",
+            "$sum($map([1..5000], function($v) { $sum($map([1..3], function($w) { $v * $w })) }))",
+            "($fact := function($n) { $n < 2 ? 1 : $n * $fact($n - 1) }; $fact(20))",
+            "($even := function($n) { $n = 0 ? true : $odd($n - 1) }; 1)",
+            "($add := function($a, $b) { $a + $b }; $sum($map([1..1000], function($v) { $add($v, ?)(1) })))",
+            "($twice := function($f) { $f ~> $f }; $twice(function($x) { $x * 2 })(3))",
+        ],
+    );
+}

@@ -14,6 +14,15 @@ pub(super) const DEPTH_MAX: usize = 1_000;
 /// How deep data may nest, on the way in and on the way out.
 pub(super) const DATA_DEPTH_MAX: usize = 1_000;
 
+/// How deep functions and data may hold each other: the engine releases them recursively.
+pub(super) const NESTING_MAX: usize = 2_000;
+
+/// What a function that an expression makes costs, at the least.
+pub(super) const CLOSURE_BYTES: usize = 512;
+
+/// The stack of an expression that makes functions while it runs; only what is used takes memory.
+pub(super) const STACK_BYTES: usize = 64 * 1024 * 1024;
+
 /// Milliseconds of evaluation.
 pub(super) const TIME_MS_MAX: u64 = 2_000;
 

@@ -14,6 +14,7 @@ mod guard;
 mod hostile;
 mod limits;
 mod linear;
+mod nesting;
 mod parse;
 mod plan;
 mod rewrite;

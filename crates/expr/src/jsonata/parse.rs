@@ -28,6 +28,8 @@ pub(super) struct Compiled {
     pub(super) text: String,
     /// Rewritten to keep within its limits.
     pub(super) ast: AstNode,
+    /// Whether it makes functions that it may keep: it needs a larger stack then.
+    pub(super) makes_functions: bool,
     pub(super) plan: Option<Plan>,
     pub(super) analysis: Analysis,
 }
@@ -67,12 +69,9 @@ fn compile_trimmed(text: &str, dialect: Dialect) -> Result<Compiled, SyntaxError
     if let Some((pattern, reason)) = &analysis.regex {
         return Err(bad_regex(text, &tokens, pattern, reason));
     }
-    Ok(Compiled {
-        text: text.to_owned(),
-        plan: plan(&ast),
-        ast: rewrite(ast, &analysis.names),
-        analysis,
-    })
+    let plan = plan(&ast);
+    let (ast, makes_functions) = rewrite(ast, &analysis.names);
+    Ok(Compiled { text: text.to_owned(), plan, ast, makes_functions, analysis })
 }
 
 /// The engine's parser. It is not ours: should it panic, then the text is only refused.

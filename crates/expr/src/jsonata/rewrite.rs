@@ -8,12 +8,14 @@ use jsonata_core::value::with_stack;
 
 use super::guard;
 
-/// Rewrites `node`; `names` are the free names in it.
-pub(super) fn rewrite(node: AstNode, names: &[String]) -> AstNode {
-    let mut rewrite = Rewrite { names, bound: Vec::new(), repeats: repeats(&node) };
+/// Rewrites `node`; `names` are the free names in it. Also whether it makes functions that it may keep.
+pub(super) fn rewrite(node: AstNode, names: &[String]) -> (AstNode, bool) {
+    let repeats = repeats(&node);
+    let mut rewrite =
+        Rewrite { names, bound: Vec::new(), repeats, handed_over: false, makes: false };
     let mut node = node;
     rewrite.node(&mut node);
-    with_stand_ins(node, names)
+    (with_stand_ins(node, names), rewrite.makes)
 }
 
 /// Functions that call back are guarded by functions written in JSONata, bound first.
@@ -175,6 +177,10 @@ struct Rewrite<'a> {
     bound: Vec<String>,
     /// Whether the growing operators need to be paid for.
     repeats: bool,
+    /// Whether this node is an argument of a function that does not keep it.
+    handed_over: bool,
+    /// Whether anything makes functions that may be kept.
+    makes: bool,
 }
 
 impl Rewrite<'_> {
@@ -183,6 +189,8 @@ impl Rewrite<'_> {
     }
 
     fn visit(&mut self, node: &mut AstNode) {
+        let handed_over = std::mem::take(&mut self.handed_over);
+        let made = makes_function(node) && !handed_over;
         match node {
             AstNode::Path { steps } => self.path(steps),
             AstNode::Binary { op, lhs, rhs } => {
@@ -190,6 +198,8 @@ impl Rewrite<'_> {
                     self.bound.push(name.clone());
                 }
                 self.node(lhs);
+                // The name by which a function calls itself; its block checks it.
+                self.handed_over = handed_over && names_function(*op, rhs);
                 self.right(*op, rhs);
             }
             AstNode::Unary { operand, .. } => self.node(operand),
@@ -201,6 +211,9 @@ impl Rewrite<'_> {
             AstNode::Lambda { params, body, .. } => {
                 let outer = self.bound.len();
                 self.bound.extend(params.iter().cloned());
+                if named_function(body).is_some() {
+                    **body = AstNode::Block(vec![std::mem::replace(&mut **body, AstNode::Null)]);
+                }
                 self.node(body);
                 charge_tail(body);
                 self.bound.truncate(outer);
@@ -211,7 +224,7 @@ impl Rewrite<'_> {
             }
             AstNode::Block(nodes) => {
                 let outer = self.bound.len();
-                self.nodes(nodes);
+                self.block(nodes);
                 self.bound.truncate(outer);
             }
             AstNode::Object(pairs) => self.pairs(pairs),
@@ -237,6 +250,23 @@ impl Rewrite<'_> {
             _ => {}
         }
         self.operator(node);
+        if made {
+            self.makes = true;
+            let function = std::mem::replace(node, AstNode::Null);
+            *node = call(guard::CLOSURE, vec![function]);
+        }
+    }
+
+    /// What a block names as a function is checked right after.
+    fn block(&mut self, nodes: &mut Vec<AstNode>) {
+        for mut node in std::mem::take(nodes) {
+            let named = named_function(&node);
+            self.makes |= named.is_some();
+            self.handed_over = named.is_some();
+            self.node(&mut node);
+            nodes.push(node);
+            nodes.extend(named.map(|name| call(guard::CLOSURE, vec![AstNode::Variable(name)])));
+        }
     }
 
     fn nodes(&mut self, nodes: &mut [AstNode]) {
@@ -262,6 +292,8 @@ impl Rewrite<'_> {
         if op == BinaryOp::ChainPipe && matches!(rhs, AstNode::Function { .. }) {
             self.function(rhs, 1);
         } else {
+            // What is composed is checked as a whole.
+            self.handed_over |= op == BinaryOp::ChainPipe;
             self.node(rhs);
         }
     }
@@ -271,8 +303,12 @@ impl Rewrite<'_> {
         let AstNode::Function { name, args, .. } = node else {
             return;
         };
-        self.nodes(args);
         let free = self.names.contains(name) && !self.bound.contains(name);
+        let calls_back = free && more == 0 && HIGHER_ORDER.contains(&name.as_str());
+        for arg in args.iter_mut() {
+            self.handed_over = calls_back && matches!(arg, AstNode::Lambda { .. });
+            self.node(arg);
+        }
         if args.contains(&AstNode::Placeholder) || more > 0 || !free {
             return;
         }
@@ -312,6 +348,36 @@ impl Rewrite<'_> {
                 charge_step(&mut step.node);
             }
         }
+    }
+}
+
+/// Functions that call a function they are given, and do not return it.
+const HIGHER_ORDER: [&str; 7] = ["each", "filter", "map", "reduce", "sift", "single", "sort"];
+
+/// `$name := function…`
+fn named_function(node: &AstNode) -> Option<String> {
+    match node {
+        AstNode::Binary { op, lhs, rhs } if names_function(*op, rhs) => match &**lhs {
+            AstNode::Variable(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn names_function(op: BinaryOp, rhs: &AstNode) -> bool {
+    op == BinaryOp::ColonEqual && matches!(rhs, AstNode::Lambda { .. })
+}
+
+/// Whether a node may give a new function, which holds the values that it reads.
+fn makes_function(node: &AstNode) -> bool {
+    match node {
+        AstNode::Lambda { .. } | AstNode::Transform { .. } => true,
+        AstNode::Function { args, .. } | AstNode::Call { args, .. } => {
+            args.contains(&AstNode::Placeholder)
+        }
+        AstNode::Binary { op, .. } => *op == BinaryOp::ChainPipe,
+        _ => false,
     }
 }
 

@@ -109,15 +109,29 @@ impl<'a> Session<'a> {
         let context = self.context(expression)?;
         let ledger = Rc::new(Ledger::new());
         // The engine is not ours: should it panic, then only this evaluation fails.
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let evaluate_and_keep = || {
             let mut evaluator = Evaluator::with_options(context, options);
             let names = &expression.compiled().analysis.names;
             functions::register(&mut evaluator, names, self.entropy, &ledger)?;
             guard::register(&mut evaluator, names, &ledger)?;
-            evaluator.evaluate(&expression.compiled().ast, input)
+            let value = evaluator.evaluate(&expression.compiled().ast, input)?;
+            Ok(convert::from_engine(&value))
+        };
+        let evaluate = || {
+            let value = evaluate_and_keep();
+            ledger.release();
+            value
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if expression.compiled().makes_functions {
+                // Released on this stack too, all that the functions hold.
+                stacker::grow(limits::STACK_BYTES, evaluate)
+            } else {
+                evaluate()
+            }
         }));
         match outcome {
-            Ok(Ok(value)) => convert::from_engine(&value)?.ok_or(EvalError::Undefined),
+            Ok(Ok(value)) => value?.ok_or(EvalError::Undefined),
             Ok(Err(_)) if ledger.is_exhausted() => Err(limits::memory()),
             Ok(Err(error)) => Err(failure(&error)),
             Err(_) => Err(EvalError::Jsonata {
