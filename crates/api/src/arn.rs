@@ -1,4 +1,4 @@
-//! The names that users and the service call things by.
+//! ARNs of the service.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub enum Kind<'a> {
     },
 }
 
-/// What is wrong with a text that should be an ARN, in the service's words.
+/// Why a text is not an ARN, with the message of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAnArn(pub String);
 
@@ -129,7 +129,7 @@ impl fmt::Display for Arn<'_> {
     }
 }
 
-/// What the service says of an ARN that names a thing of another kind.
+/// The message of the service for an ARN of another kind.
 #[must_use]
 pub fn wrong_kind(arn: &str) -> String {
     let kind = arn.split(':').nth(5).unwrap_or_default();

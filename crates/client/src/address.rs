@@ -8,7 +8,7 @@ use crate::Error;
 pub(crate) struct Address {
     pub(crate) uri: Uri,
     pub(crate) encrypted: bool,
-    /// As the header says it: without a port where that is the usual one.
+    /// As in the header: without the default port.
     pub(crate) host: String,
     /// For messages: without the query, which may hold secrets.
     pub(crate) shown: String,
@@ -25,7 +25,7 @@ impl Address {
         if !url.contains("://") {
             return Err(wrong(SCHEME));
         }
-        let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
+        let uri: Uri = url.parse().map_err(|_| wrong("it is not a URL"))?;
         let encrypted = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -36,18 +36,18 @@ impl Address {
             return Err(wrong("it must not hold a user or a password"));
         }
         let host = match uri.port_u16() {
-            Some(port) if port != usual(encrypted) => authority.to_owned(),
+            Some(port) if port != default_port(encrypted) => authority.to_owned(),
             _ => uri.host().unwrap_or_default().to_owned(),
         };
         if host.is_empty() {
-            return Err(wrong("it names no host"));
+            return Err(wrong("it has no host"));
         }
         let shown = shown.trim_end_matches('/').to_owned();
         Ok(Self { uri, encrypted, host, shown })
     }
 }
 
-fn usual(encrypted: bool) -> u16 {
+fn default_port(encrypted: bool) -> u16 {
     if encrypted { 443 } else { 80 }
 }
 
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address() {
+    fn invalid_addresses() {
         check("a.example", Err(&format!("a.example cannot be called: {SCHEME}")));
         check("ftp://a", Err(&format!("ftp://a cannot be called: {SCHEME}")));
         check("", Err(&format!(" cannot be called: {SCHEME}")));
-        check("http://", Err("http:// cannot be called: it is no URL"));
-        check("http://a b", Err("http://a b cannot be called: it is no URL"));
+        check("http://", Err("http:// cannot be called: it is not a URL"));
+        check("http://a b", Err("http://a b cannot be called: it is not a URL"));
         let user = "a URL with an @ cannot be called: it must not hold a user or a password";
         check("http://me:secret@a", Err(user));
-        check("http://me:secret@a b", Err("a URL with an @ cannot be called: it is no URL"));
+        check("http://me:secret@a b", Err("a URL with an @ cannot be called: it is not a URL"));
     }
 }

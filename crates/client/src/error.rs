@@ -1,4 +1,4 @@
-//! Why there is no answer: what was called, what went wrong, and why.
+//! Why there is no answer: the URL, what failed, and why.
 
 use std::fmt;
 use std::io;
@@ -21,13 +21,13 @@ pub enum Kind {
     Request,
     /// Certificates to trust cannot be read.
     Trust,
-    /// Nobody was there, or nobody who is trusted: nothing of the request was sent.
+    /// No server was there, or not a trusted one. Nothing of the request was sent.
     Connect,
-    /// It took too long. Whether it was done is not known.
+    /// It took too long. Whether the server handled it is not known.
     TimedOut,
     /// The answer was longer than is allowed.
     TooLong,
-    /// The connection broke, or what came was no HTTP. Whether the request was done is not known.
+    /// The connection broke, or the answer was not HTTP. Whether the server handled the request is not known.
     Broken,
 }
 
@@ -75,21 +75,21 @@ impl Error {
     }
 }
 
-/// The innermost error says most; what stands around it, that something failed.
+/// The innermost error is the specific one.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
     match innermost.downcast_ref::<io::Error>() {
-        // In words of one's own: those of the system end with a number, and begin with a capital letter.
+        // The message of the system begins with a capital letter and ends with a number.
         Some(error) => kind(error).unwrap_or_else(|| error.to_string()),
         None => innermost.to_string(),
     }
 }
 
 fn kind(error: &io::Error) -> Option<String> {
-    // An error with a message of its own says more than its kind.
+    // An error with a message of its own is more specific than its kind.
     let plain = error.get_ref().is_none() && error.kind().to_string() != "uncategorized error";
     plain.then(|| error.kind().to_string())
 }

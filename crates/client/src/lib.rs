@@ -1,8 +1,8 @@
-//! Requests over HTTP/1.1: connections are kept and used again, every request has a time limit and every answer
-//! a greatest length, and requests are signed where that is asked for.
+//! An HTTP/1.1 client: connections are reused, every request has a time limit and every answer a maximum size,
+//! and requests can be signed.
 //!
-//! A status is no error here: whoever asks knows what it means. Redirects are not followed, for a signature is
-//! good for one place only; no proxy is used; and nothing is tried again once any of it may have been read.
+//! A status is not an error here: the caller knows what it means. Redirects are not followed, because a signature is
+//! valid for one host only. Proxies are not used. A request is not retried once any of it may have been read.
 
 mod address;
 mod error;
@@ -38,9 +38,9 @@ pub fn check_url(url: &str) -> Result<(), Error> {
 /// How requests are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Until a connection is there, TLS aside.
+    /// Until a connection is established, without TLS.
     pub connect_timeout: Duration,
-    /// From the first byte sent to the last one received, where a request does not say otherwise.
+    /// From the first byte sent to the last one received; a request can have its own.
     pub timeout: Duration,
     /// A longer body of an answer is an error.
     pub response_bytes_max: usize,
@@ -61,13 +61,13 @@ impl Default for Options {
 
 type Pool<C> = legacy::Client<C, Full<Bytes>>;
 
-/// Makes requests. It is meant to be shared, for it holds the connections.
+/// Sends requests. Share it: it holds the connections.
 #[derive(Debug)]
 pub struct Client {
     options: Options,
     trust: Trust,
     plain: Pool<HttpConnector>,
-    /// Made when it is needed: the system's certificates take a while to read.
+    /// Created on first use: reading the system's certificates takes a while.
     encrypted: OnceLock<Result<Pool<HttpsConnector<HttpConnector>>, String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Whom to trust: the authorities of the system, and those of a file if one is given.
+//! Trusted certificate authorities: those of the system, and those of a file if one is given.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Trust {
         let given: Vec<_> = CertificateDer::pem_file_iter(file)
             .and_then(Iterator::collect)
             .map_err(|error| wrong(&error.to_string()))?;
-        // Each is tried now, so that a file that is no good is told of at once.
+        // Each is checked now, so that an invalid file is reported at once.
         let mut roots = RootCertStore::empty();
         for certificate in &given {
             roots.add(certificate.clone()).map_err(|error| wrong(&error.to_string()))?;

@@ -8,7 +8,7 @@ use super::{Policy, Refusal, Request};
 
 const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
-/// The canonical request. None if a header that is said to be signed is not there.
+/// The canonical request. None if a signed header is missing.
 pub(super) fn request(
     request: &Request<'_>,
     headers: &Headers<'_>,

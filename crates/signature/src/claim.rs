@@ -1,4 +1,4 @@
-//! What a request says of its signature.
+//! The parts of a signature, as a request carries them.
 
 use super::headers::Headers;
 use super::moment::written;
@@ -15,7 +15,7 @@ pub(super) struct Claim {
     pub(super) signed_headers: String,
     pub(super) signature: String,
     pub(super) moment: Moment,
-    /// How long it is good for; none for a signature in a header, which is good while clocks agree.
+    /// How long it is valid; None for a signature in a header, which is valid while the clocks agree.
     pub(super) expires_ms: Option<i64>,
 }
 
@@ -145,7 +145,7 @@ fn unsigned(header: &str) -> Refusal {
     Refusal::invalid(format!("{header} must be a 'SignedHeader' in the AWS Authorization."))
 }
 
-/// So much of a hostile text as a message can bear.
+/// A hostile text, cut to a length that fits a message.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }

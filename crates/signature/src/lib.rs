@@ -1,16 +1,16 @@
-//! Who speaks: signatures of version 4 (SigV4) on requests.
+//! Signature Version 4 (SigV4) of requests.
 //!
 //! [`verify`] is a function of the request, the keys and the time, and so is [`Signing::sign`], its other half:
 //! both sign one canonical form. What a request asks for is not known
-//! here, nor what its caller may do. Words of refusals are those AWS services give.
+//! here, nor what its caller may do. The messages of refusals are those of AWS services.
 //!
 //! Behaviour that is not plain from the specification:
 //! - A session token (`X-Amz-Security-Token`) is accepted and compared with nothing: keys here are lasting
 //!   ones, but SDKs send a token wherever they are configured with one.
 //! - `Host` must be signed, and so must `X-Amz-Target` and `X-Amz-Content-Sha256` where they are sent: else
-//!   a request that was overheard could be sent again as another one while it is fresh.
+//!   an intercepted request could be replayed as another one while it is fresh.
 //! - Signed headers must be listed in order, each once, as every signer does.
-//! - Neither two ways to sign at once, nor two of a thing that must be one, are guessed about.
+//! - Two kinds of signature at once, or two of a parameter that must be unique, are refused.
 
 mod canonical;
 mod claim;
@@ -50,7 +50,7 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// What signatures must be made for.
+/// The scope that signatures must have.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
     /// None if any will do.
@@ -89,7 +89,7 @@ pub fn verify(
     let canonical = canonical::request(request, &headers, &query, &claim.signed_headers, &payload)
         .ok_or_else(Refusal::mismatch)?;
 
-    // An unknown key costs as much as a known one, so that the time of an answer tells nothing.
+    // An unknown key takes as long as a known one, so that the timing reveals nothing.
     let (secret, known) = keys.secret(&claim.scope.key_id);
     let expected = signature::sign(secret, &claim.scope, &claim.moment, &canonical);
     let equal: bool = expected.as_bytes().ct_eq(claim.signature.as_bytes()).into();
@@ -100,7 +100,7 @@ pub fn verify(
     }
 }
 
-/// What the request says of its signature, in the one way or the other.
+/// The signature of a request, from its header or its query.
 fn claim(headers: &Headers<'_>, query: &Query) -> Result<Claim, Refusal> {
     match (headers.has("authorization"), query.is_signed()) {
         (true, true) => Err(Refusal::incomplete(

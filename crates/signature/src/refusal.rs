@@ -1,8 +1,8 @@
-//! Why a request is not let in, in AWS's words.
+//! Why a request is refused, with the messages of AWS.
 
 use std::fmt;
 
-/// A request that is not let in.
+/// A request that is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub reason: Reason,
@@ -11,7 +11,7 @@ pub struct Refusal {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The caller is known and may not. Nothing here says so: it is for those who know what callers may.
+    /// The caller is known but not allowed. Not used here: it is for code that knows permissions.
     AccessDenied,
     IncompleteSignature,
     InvalidSignature,

@@ -2,7 +2,7 @@
 //! error are written.
 //!
 //! A request goes through [`route`], [`read`] and [`check`]; what comes back leaves as an [`Answer`].
-//! Names and words are the service's own as far as they are known; where they are not, the code says so.
+//! Names and messages are the service's own as far as they are known; where they are not, a comment says so.
 //! What an operation does, and who calls it, is not known here.
 
 mod answer;

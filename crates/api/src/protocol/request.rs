@@ -1,7 +1,6 @@
 //! What a request asks for, from its headers and its bytes.
 //!
-//! The service says nothing in these refusals but their names; a person with a request in hand is told
-//! more here.
+//! The service answers these refusals with nothing but their names; here they have messages too.
 
 use serde_json::Value;
 
@@ -32,7 +31,7 @@ fn unknown(message: String) -> Error {
     Error::common(Common::UnknownOperation, message)
 }
 
-/// So much of a text as a message can bear.
+/// A text, cut to a length that fits a message.
 fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }
