@@ -4,17 +4,17 @@ use everstep_retry::Class;
 use everstep_runners::{Function, Outcome, Runtime};
 use serde_json::{Value, json};
 
-use crate::house::{House, code};
+use crate::fixture::{Fixture, code};
 
-fn house(what: &str) -> House {
+fn fixture(what: &str) -> Fixture {
     let argv = vec!["./echo.sh".to_owned(), what.to_owned()];
     let mut function = Function::new("f", Runtime::Command { argv }, code("command"));
     function.timeout_ms = if what == "sleep" { 300 } else { 60_000 };
-    House::new(vec![function])
+    Fixture::new(vec![function])
 }
 
 async fn check(what: &str, expected: Result<Value, (&str, Class, &str)>) {
-    let outcome = house(what).outcome("f", &json!({ "a": 1 })).await;
+    let outcome = fixture(what).outcome("f", &json!({ "a": 1 })).await;
     match (outcome, expected) {
         (Outcome::Succeeded { payload }, Ok(value)) => {
             assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), value, "{what}");
@@ -51,8 +51,9 @@ async fn commands_fail() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_is_not_there_is_named() {
     let argv = vec!["./no-such-command".to_owned()];
-    let house = House::new(vec![Function::new("f", Runtime::Command { argv }, code("command"))]);
-    let error = house.error(json!({})).await;
+    let fixture =
+        Fixture::new(vec![Function::new("f", Runtime::Command { argv }, code("command"))]);
+    let error = fixture.error(json!({})).await;
     assert_eq!(error.error_type, "Runtime.InvalidEntrypoint");
     let message = error.payload["errorMessage"].as_str().unwrap();
     assert!(message.contains("cannot start ./no-such-command"), "{message}");

@@ -12,16 +12,16 @@ use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
-use crate::house::{House, doing, is_alive, until};
+use crate::fixture::{Fixture, doing, is_alive, until};
 
 const MACHINE: &str = "arn:aws:states:us-east-1:000000000000:stateMachine:m";
 const EXECUTION: &str = "arn:aws:states:us-east-1:000000000000:execution:m:e";
 
-fn engine(house: &House) -> Engine {
+fn engine(fixture: &Fixture) -> Engine {
     let client = Arc::new(Client::new(everstep_client::Options::default()).unwrap());
     let parts = Parts {
         store: Arc::new(MemoryStore::new(1)),
-        runner: Arc::new(Tasks::new(house.host.clone(), client)),
+        runner: Arc::new(Tasks::new(fixture.host.clone(), client)),
         observer: Arc::new(Silent),
         settings: Settings::default(),
     };
@@ -55,11 +55,11 @@ fn end(engine: &Engine) -> Ended {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_functions_raise_is_caught_by_name() {
-    let house = House::python(|_| {});
+    let fixture = Fixture::python(|_| {});
     for (input, expected) in
         [(json!({ "a": 1 }), json!({ "a": 1 })), (doing("raise", 0), json!("OutOfStockError"))]
     {
-        let engine = engine(&house);
+        let engine = engine(&fixture);
         start(&engine, input);
         let Status::Succeeded { output } = end(&engine).status else { panic!() };
         assert_eq!(output.value(), &expected);
@@ -68,12 +68,12 @@ async fn what_functions_raise_is_caught_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_execution_that_is_stopped_leaves_no_code_running() {
-    let house = House::python(|_| {});
-    let pid = house.result(doing("pid", 0)).await[0].as_u64().unwrap();
-    until("it is idle", || house.host.standing("f").unwrap().idle == 1).await;
-    let engine = engine(&house);
+    let fixture = Fixture::python(|_| {});
+    let pid = fixture.result(doing("pid", 0)).await[0].as_u64().unwrap();
+    until("it is idle", || fixture.host.standing("f").unwrap().idle == 1).await;
+    let engine = engine(&fixture);
     start(&engine, doing("sleep", 60));
-    until("it is busy", || house.host.standing("f").unwrap().idle == 0).await;
+    until("it is busy", || fixture.host.standing("f").unwrap().idle == 0).await;
     let id = ExecutionId::of(EXECUTION);
     let failure = Failure::new("Stopped", "by hand");
     block_in_place(|| engine.ask(|reply| Message::Stop { id, failure, reply })).unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::house::House;
+use crate::fixture::Fixture;
 
 /// A server that gives every request the same answer, and keeps what was asked.
 pub(crate) struct Stub {
@@ -58,20 +58,20 @@ async fn read(stream: &mut tokio::net::TcpStream) -> String {
     }
 }
 
-fn house(url: &str) -> House {
+fn fixture(url: &str) -> Fixture {
     let headers = vec![("Authorization".to_owned(), "Bearer secret".to_owned())];
     let runtime =
         Runtime::Http { url: url.to_owned(), shown: "https://${env:URL}".to_owned(), headers };
     let mut function = Function::new("f", runtime, "/");
     function.timeout_ms = 10_000;
-    House::new(vec![function])
+    Fixture::new(vec![function])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn services_answer() {
     let stub = Stub::serve("200 OK", r#"{"b":2}"#).await;
-    let house = house(&format!("{}/charge", stub.url));
-    assert_eq!(house.result(json!({ "a": 1 })).await, json!({ "b": 2 }));
+    let fixture = fixture(&format!("{}/charge", stub.url));
+    assert_eq!(fixture.result(json!({ "a": 1 })).await, json!({ "b": 2 }));
     let asked = stub.asked.lock().unwrap()[0].clone();
     assert!(asked.starts_with("POST /charge HTTP/1.1\r\n"), "{asked}");
     for header in [
@@ -84,12 +84,12 @@ async fn services_answer() {
     }
     assert!(asked.ends_with(r#"{"a":1}"#), "{asked}");
     let empty = Stub::serve("204 No Content", "").await;
-    assert_eq!(self::house(&empty.url).result(json!(1)).await, json!(null));
+    assert_eq!(self::fixture(&empty.url).result(json!(1)).await, json!(null));
 }
 
 async fn check(head: &str, name: &str, class: Class, retry_after_ms: Option<u64>) {
     let stub = Stub::serve(head, r#"{"why":"full"}"#).await;
-    let error = house(&stub.url).error(json!(1)).await;
+    let error = fixture(&stub.url).error(json!(1)).await;
     assert_eq!((&*error.error_type, error.class), (name, class));
     assert_eq!(error.retry_after_ms, retry_after_ms);
     assert_eq!(error.payload["body"], json!({ "why": "full" }));
@@ -107,10 +107,10 @@ async fn services_refuse() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn services_that_are_not_there_or_talk_nonsense() {
-    let error = house("http://127.0.0.1:1").error(json!(1)).await;
+    let error = fixture("http://127.0.0.1:1").error(json!(1)).await;
     assert_eq!((&*error.error_type, error.class), ("States.Http.Socket", Class::Runtime));
     let stub = Stub::serve("200 OK", "hello").await;
-    let error = house(&stub.url).error(json!(1)).await;
+    let error = fixture(&stub.url).error(json!(1)).await;
     assert_eq!(error.error_type, "Runtime.InvalidResponse");
 }
 
@@ -121,6 +121,6 @@ async fn services_that_do_not_answer_time_out() {
     let mut function =
         Function::new("f", Runtime::Http { shown: url.clone(), url, headers: Vec::new() }, "/");
     function.timeout_ms = 100;
-    let error = House::new(vec![function]).error(json!(1)).await;
+    let error = Fixture::new(vec![function]).error(json!(1)).await;
     assert_eq!((&*error.error_type, error.class), ("Sandbox.Timedout", Class::Timeout));
 }

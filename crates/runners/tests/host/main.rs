@@ -4,8 +4,8 @@
 
 mod command;
 mod executions;
+mod fixture;
 mod hostile;
-mod house;
 mod http;
 mod node;
 mod official;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use everstep_runners::{Bootstrap, Error, Function, Outcome, Runtime};
 use serde_json::{Value, json};
 
-use crate::house::{House, code, doing, is_alive, until};
+use crate::fixture::{Fixture, code, doing, is_alive, until};
 
 /// A virtual environment with `awslambdaric`.
 const PYTHON: &str = "EVERSTEP_TEST_AWSLAMBDARIC";
@@ -26,17 +26,17 @@ fn place(variable: &str) -> PathBuf {
     std::env::var_os(variable).unwrap_or_else(|| panic!("{variable} is not set")).into()
 }
 
-fn python(bootstrap: Bootstrap, handler: &str) -> House {
+fn python(bootstrap: Bootstrap, handler: &str) -> Fixture {
     let program = place(PYTHON).join("bin/python").display().to_string();
     let runtime = Runtime::Python { handler: handler.to_owned(), program };
     let mut function = Function::new("f", runtime, code("python"));
     function.timeout_ms = 60_000;
     function.bootstrap = bootstrap;
-    House::new(vec![function])
+    Fixture::new(vec![function])
 }
 
 /// What was sent, in a form that can be compared.
-fn said(outcome: Outcome) -> Result<Value, Value> {
+fn reported(outcome: Outcome) -> Result<Value, Value> {
     match outcome {
         Outcome::Succeeded { payload } => Ok(serde_json::from_slice(&payload).unwrap()),
         Outcome::Failed { error } => {
@@ -65,9 +65,9 @@ async fn both_python_clients_say_the_same() {
         doing("sys.exit", 4),
         doing("signal", 11),
     ] {
-        let [official, builtin] = [&official, &builtin].map(|house| house.outcome("f", &event));
+        let [official, builtin] = [&official, &builtin].map(|fixture| fixture.outcome("f", &event));
         let (official, builtin) = tokio::join!(official, builtin);
-        assert_eq!(said(builtin), said(official), "{event}");
+        assert_eq!(reported(builtin), reported(official), "{event}");
     }
 }
 
@@ -78,21 +78,25 @@ async fn both_python_clients_fail_to_start_in_the_same_way() {
         let official = python(Bootstrap::Official, handler);
         let builtin = python(Bootstrap::Builtin, handler);
         let event = json!({});
-        let [official, builtin] = [&official, &builtin].map(|house| house.outcome("f", &event));
+        let [official, builtin] = [&official, &builtin].map(|fixture| fixture.outcome("f", &event));
         let (official, builtin) = tokio::join!(official, builtin);
-        assert_eq!(without_trace(said(builtin)), without_trace(said(official)), "{handler}");
+        assert_eq!(
+            without_trace(reported(builtin)),
+            without_trace(reported(official)),
+            "{handler}"
+        );
     }
 }
 
 /// Frames of the import machinery are not the same in all versions.
-fn without_trace(said: Result<Value, Value>) -> Result<Value, Value> {
-    said.map_err(|mut said| {
-        if let Some(trace) = said.pointer_mut("/3/stackTrace").and_then(Value::as_array_mut) {
+fn without_trace(reported: Result<Value, Value>) -> Result<Value, Value> {
+    reported.map_err(|mut reported| {
+        if let Some(trace) = reported.pointer_mut("/3/stackTrace").and_then(Value::as_array_mut) {
             let last = trace.pop();
             trace.clear();
             trace.extend(last);
         }
-        said
+        reported
     })
 }
 
@@ -113,16 +117,16 @@ fn node(folder: &Path, bootstrap: Bootstrap, handler: &str) -> Function {
     function
 }
 
-/// From version 4 on, the client knows no callbacks, and leaves exceptions that nobody catches to Node.js.
+/// From version 4 on, the client knows no callbacks, and leaves uncaught exceptions to Node.js.
 fn is_new() -> bool {
     !place(NODE).join("node_modules/aws-lambda-ric/bin").exists()
 }
 
 /// What `tests/wire` lists as different, and the frames of the clients, left out.
-fn without_differences(said: Result<Value, Value>) -> Result<Value, Value> {
-    said.map_err(|mut said| {
-        let is_unhandled = said[0] == "Runtime.UnhandledPromiseRejection";
-        let payload = said[3].as_object_mut().unwrap();
+fn without_differences(reported: Result<Value, Value>) -> Result<Value, Value> {
+    reported.map_err(|mut reported| {
+        let is_unhandled = reported[0] == "Runtime.UnhandledPromiseRejection";
+        let payload = reported[3].as_object_mut().unwrap();
         payload.shift_remove("everstep.className");
         let keys = payload.keys().cloned().collect::<Vec<_>>();
         if let Some(trace) = payload.get_mut("trace").and_then(Value::as_array_mut) {
@@ -130,8 +134,8 @@ fn without_differences(said: Result<Value, Value>) -> Result<Value, Value> {
             trace.retain(|line| !line.as_str().is_some_and(is_others));
             trace.truncate(if is_unhandled { 1 } else { usize::MAX });
         }
-        said[2] = json!(keys);
-        said
+        reported[2] = json!(keys);
+        reported
     })
 }
 
@@ -142,7 +146,7 @@ async fn calls_of_aws_lambda_ric_end_as_those_of_the_client_built_in() {
     node_code(folder.path());
     // It is found without being asked for.
     let [official, builtin] = [Bootstrap::Auto, Bootstrap::Builtin]
-        .map(|bootstrap| House::new(vec![node(folder.path(), bootstrap, "promised.handler")]));
+        .map(|bootstrap| Fixture::new(vec![node(folder.path(), bootstrap, "promised.handler")]));
     let lasting = [
         json!({ "a": [1, 2.5, "é", null] }),
         doing("nothing", 0),
@@ -168,12 +172,12 @@ async fn calls_of_aws_lambda_ric_end_as_those_of_the_client_built_in() {
     until("its process ends with the host", || !is_alive(pid)).await;
 }
 
-async fn compare(official: &House, builtin: &House, events: &[Value]) {
+async fn compare(official: &Fixture, builtin: &Fixture, events: &[Value]) {
     for event in events {
-        let [official, builtin] = [official, builtin].map(|house| house.outcome("f", event));
+        let [official, builtin] = [official, builtin].map(|fixture| fixture.outcome("f", event));
         let (official, builtin) = tokio::join!(official, builtin);
         let [official, builtin] =
-            [official, builtin].map(|outcome| without_differences(said(outcome)));
+            [official, builtin].map(|outcome| without_differences(reported(outcome)));
         assert_eq!(builtin, official, "{event}");
     }
 }
@@ -185,7 +189,7 @@ async fn aws_lambda_ric_fails_to_start_as_the_client_built_in() {
     node_code(folder.path());
     for handler in ["index.nope", "index.text", "index", "bad.x", "none.x", "zero.x"] {
         let [official, builtin] = [Bootstrap::Official, Bootstrap::Builtin]
-            .map(|bootstrap| House::new(vec![node(folder.path(), bootstrap, handler)]));
+            .map(|bootstrap| Fixture::new(vec![node(folder.path(), bootstrap, handler)]));
         let event = json!({});
         let (official, builtin) = tokio::join!(official.error(event.clone()), builtin.error(event));
         assert_eq!(
@@ -206,8 +210,8 @@ async fn aws_lambda_ric_fails_to_start_as_the_client_built_in() {
 async fn an_engine_with_aws_lambda_ric() {
     let directory = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let function = node(&directory.join("code"), Bootstrap::Official, "promised.handler");
-    let house = House::at(&directory, vec![function], |_| {});
-    println!("\npid {}", house.result(doing("pid", 0)).await);
+    let fixture = Fixture::at(&directory, vec![function], |_| {});
+    println!("\npid {}", fixture.result(doing("pid", 0)).await);
     std::future::pending::<()>().await;
 }
 
@@ -233,42 +237,42 @@ async fn aws_lambda_ric_ends_with_an_engine_that_is_killed() {
     until("the process has ended", || !is_alive(pid)).await;
 }
 
-fn rust() -> House {
+fn rust() -> Fixture {
     let path = place(RUST);
     let (file, handler) = (path.file_name().unwrap().into(), "bootstrap".to_owned());
     let runtime = Runtime::Binary { file, handler };
     let mut function = Function::new("f", runtime, path.parent().unwrap());
     function.timeout_ms = 60_000;
-    House::new(vec![function])
+    Fixture::new(vec![function])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a binary: cargo xtask functions"]
 async fn rust_handlers_run() {
-    let house = rust();
-    assert_eq!(house.result(json!({ "a": "é" })).await, json!({ "a": "é" }));
-    let context = house.result(doing("context", 0)).await;
+    let fixture = rust();
+    assert_eq!(fixture.result(json!({ "a": "é" })).await, json!({ "a": "é" }));
+    let context = fixture.result(doing("context", 0)).await;
     assert_eq!(context, json!(["r-1", "f", 128, {}]));
-    let mut called = crate::house::call("r-2", &doing("context", 0));
+    let mut called = crate::fixture::call("r-2", &doing("context", 0));
     called.client_context = Some(r#"{"custom":{"everstep.retryCount":"1"}}"#.to_owned());
-    let Outcome::Succeeded { payload } = house.invoked("f", called).await else { panic!() };
+    let Outcome::Succeeded { payload } = fixture.invoked("f", called).await else { panic!() };
     let expected = json!(["r-2", "f", 128, { "everstep.retryCount": "1" }]);
     assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), expected);
-    let error = house.error(doing("fail", 0)).await;
+    let error = fixture.error(doing("fail", 0)).await;
     assert!(error.error_type.contains("Box<dyn core::error::Error"), "{}", error.error_type);
     assert_eq!(error.payload["errorMessage"], "no widgets left");
-    let error = house.error(doing("diagnostic", 0)).await;
+    let error = fixture.error(doing("diagnostic", 0)).await;
     assert_eq!(error.error_type, "OutOfStockError");
     // A panic is caught by the client, and the process lives on.
-    let error = house.error(doing("panic", 0)).await;
+    let error = fixture.error(doing("panic", 0)).await;
     let message = error.payload["errorMessage"].as_str().unwrap();
     assert!(message.starts_with("Lambda panicked: "), "{message}");
-    assert_eq!(house.events.started(), 1);
+    assert_eq!(fixture.events.started(), 1);
     for (event, how) in [
         (doing("exit", 3), "Runtime exited with error: exit status 3"),
         (doing("abort", 0), "Runtime exited with error: signal: aborted"),
     ] {
-        let error = house.error(event).await;
+        let error = fixture.error(event).await;
         assert_eq!(error.error_type, "Runtime.ExitError");
         assert_eq!(error.payload["errorMessage"], format!("RequestId: r-1 Error: {how}"));
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use everstep_runners::Event;
 use serde_json::json;
 
-use crate::house::{House, doing, is_alive, python, until};
+use crate::fixture::{Fixture, doing, is_alive, python, until};
 
 const DIRECTORY: &str = "EVERSTEP_TEST_DIRECTORY";
 
@@ -15,11 +15,11 @@ const DIRECTORY: &str = "EVERSTEP_TEST_DIRECTORY";
 #[ignore = "is started by another test"]
 async fn an_engine() {
     let directory = std::env::var(DIRECTORY).unwrap();
-    let house = House::at(directory.as_ref(), vec![python("f", |_| {})], |_| {});
-    let child = house.result(doing("child", 0)).await;
-    let pid = house.result(doing("pid", 0)).await[0].clone();
+    let fixture = Fixture::at(directory.as_ref(), vec![python("f", |_| {})], |_| {});
+    let child = fixture.result(doing("child", 0)).await;
+    let pid = fixture.result(doing("pid", 0)).await[0].clone();
     println!("\npids {child} {pid}");
-    house.result(doing("sleep", 60)).await;
+    fixture.result(doing("sleep", 60)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,9 +43,9 @@ async fn nothing_outlives_an_engine_that_is_killed() {
     // The kernel ends the worker with the engine, but not what it had started.
     until("the worker has ended", || !is_alive(worker)).await;
     assert!(is_alive(child));
-    let house = House::at(directory.path(), vec![python("f", |_| {})], |_| {});
+    let fixture = Fixture::at(directory.path(), vec![python("f", |_| {})], |_| {});
     until("the child has ended", || !is_alive(child)).await;
     let reaped = Event::Reaped { pid: worker.try_into().unwrap() };
-    until("it is told", || house.events.all().contains(&reaped)).await;
-    assert_eq!(house.result(json!(1)).await, 1);
+    until("the event", || fixture.events.all().contains(&reaped)).await;
+    assert_eq!(fixture.result(json!(1)).await, 1);
 }

@@ -3,7 +3,7 @@
 use everstep_retry::Class;
 use serde_json::{Value, json};
 
-use crate::house::{House, call, doing, python};
+use crate::fixture::{Fixture, call, doing, python};
 use everstep_runners::{Function, Outcome};
 
 #[track_caller]
@@ -14,19 +14,19 @@ fn check(error: &everstep_runners::Error, class: Class, payload: &Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_return() {
-    let house = House::python(|_| {});
-    assert_eq!(house.result(json!({ "a": [1, "é"] })).await, json!({ "a": [1, "é"] }));
-    assert_eq!(house.result(doing("nothing", 0)).await, Value::Null);
-    assert_eq!(house.result(doing("threads", 0)).await, json!("left one"));
+    let fixture = Fixture::python(|_| {});
+    assert_eq!(fixture.result(json!({ "a": [1, "é"] })).await, json!({ "a": [1, "é"] }));
+    assert_eq!(fixture.result(doing("nothing", 0)).await, Value::Null);
+    assert_eq!(fixture.result(doing("threads", 0)).await, json!("left one"));
     // One process has served them all.
-    assert_eq!(house.result(doing("pid", 0)).await[1], 4);
+    assert_eq!(fixture.result(doing("pid", 0)).await[1], 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_raise() {
-    let house = House::python(|_| {});
-    let (error, log) = house.error_and_log(doing("raise", 0)).await;
-    let path = crate::house::code("python").join("app.py").display().to_string();
+    let fixture = Fixture::python(|_| {});
+    let (error, log) = fixture.error_and_log(doing("raise", 0)).await;
+    let path = crate::fixture::code("python").join("app.py").display().to_string();
     let trace = error.payload["stackTrace"].as_array().unwrap();
     assert_eq!(trace.len(), 2, "{trace:?}");
     assert!(trace[1].as_str().unwrap().starts_with(&format!("  File \"{path}\", line ")));
@@ -45,7 +45,7 @@ async fn handlers_raise() {
         }),
     );
     assert!(log[0].starts_with("[ERROR] OutOfStockError: no widgets left\rTraceback"));
-    let error = house.error(doing("unserialisable", 0)).await;
+    let error = fixture.error(doing("unserialisable", 0)).await;
     check(
         &error,
         Class::User,
@@ -55,13 +55,13 @@ async fn handlers_raise() {
             "errorType": "Runtime.MarshalError", "requestId": "r-1", "stackTrace": [],
         }),
     );
-    let error = house.error(doing("nan", 0)).await;
+    let error = fixture.error(doing("nan", 0)).await;
     assert_eq!((&*error.error_type, error.class), ("Runtime.InvalidResponse", Class::Runtime));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_that_exit_are_told_apart() {
-    let house = House::python(|_| {});
+    let fixture = Fixture::python(|_| {});
     for (event, how) in [
         (doing("exit", 127), "Runtime exited with error: exit status 127"),
         (doing("exit", 0), "Runtime exited without providing a reason"),
@@ -70,23 +70,23 @@ async fn processes_that_exit_are_told_apart() {
         (doing("signal", 11), "Runtime exited with error: signal: segmentation fault"),
         (doing("signal", 6), "Runtime exited with error: signal: aborted"),
     ] {
-        let error = house.error(event).await;
+        let error = fixture.error(event).await;
         let message = format!("RequestId: r-1 Error: {how}");
         let payload = json!({ "errorType": "Runtime.ExitError", "errorMessage": message });
         check(&error, Class::Runtime, &payload);
     }
-    assert_eq!(house.result(json!(1)).await, 1);
+    assert_eq!(fixture.result(json!(1)).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_deadline_ends_the_process() {
-    let house = House::python(|function| function.timeout_ms = 1_000);
-    let pid = house.result(doing("pid", 0)).await[0].as_u64().unwrap();
-    let error = house.error(doing("sleep", 60)).await;
+    let fixture = Fixture::python(|function| function.timeout_ms = 1_000);
+    let pid = fixture.result(doing("pid", 0)).await[0].as_u64().unwrap();
+    let error = fixture.error(doing("sleep", 60)).await;
     let message = "RequestId: r-1 Error: Task timed out after 1.00 seconds";
     let payload = json!({ "errorType": "Sandbox.Timedout", "errorMessage": message });
     check(&error, Class::Timeout, &payload);
-    assert!(!crate::house::is_alive(pid));
+    assert!(!crate::fixture::is_alive(pid));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,8 +115,9 @@ async fn code_that_cannot_start_says_why() {
             "RequestId: r-1 Error: Runtime exited with error: exit status 4",
         ),
     ] {
-        let house = House::new(vec![Function::python("f", handler, crate::house::code("python"))]);
-        let error = house.error(json!({})).await;
+        let fixture =
+            Fixture::new(vec![Function::python("f", handler, crate::fixture::code("python"))]);
+        let error = fixture.error(json!({})).await;
         assert_eq!((&*error.error_type, error.class), (name, Class::Runtime), "{handler}");
         assert_eq!(error.payload["errorMessage"], message, "{handler}");
     }
@@ -126,7 +127,7 @@ async fn code_that_cannot_start_says_why() {
 async fn what_is_not_there_is_named() {
     let mut function = python("f", |_| {});
     function.code = "/there/is/no/such/folder".into();
-    let error = House::new(vec![function]).error(json!({})).await;
+    let error = Fixture::new(vec![function]).error(json!({})).await;
     assert_eq!(error.error_type, "Runtime.InvalidEntrypoint");
     let message = error.payload["errorMessage"].as_str().unwrap();
     assert!(message.ends_with("no such folder: /there/is/no/such/folder"), "{message}");
@@ -135,7 +136,7 @@ async fn what_is_not_there_is_named() {
     let program = "python-of-the-future".to_owned();
     function.runtime =
         everstep_runners::Runtime::Python { handler: "app.handler".to_owned(), program };
-    let error = House::new(vec![function]).error(json!({})).await;
+    let error = Fixture::new(vec![function]).error(json!({})).await;
     assert_eq!(error.error_type, "Runtime.InvalidEntrypoint");
     let message = error.payload["errorMessage"].as_str().unwrap();
     assert!(message.contains("cannot start python-of-the-future: No such file"), "{message}");
@@ -143,10 +144,10 @@ async fn what_is_not_there_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_context_is_lambdas() {
-    let house = House::python(|function| function.timeout_ms = 30_000);
+    let fixture = Fixture::python(|function| function.timeout_ms = 30_000);
     let mut called = call("r-7", &doing("context", 30_000));
     called.client_context = Some(r#"{"custom":{"everstep.retryCount":"1"}}"#.to_owned());
-    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await.outcome else {
+    let Outcome::Succeeded { payload } = fixture.host.invoke("f", called).await.outcome else {
         panic!()
     };
     let arn = "arn:aws:lambda:us-east-1:123456789012:function:f";
@@ -154,7 +155,7 @@ async fn the_context_is_lambdas() {
     assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), expected);
     let mut called = call("r-8", &doing("context", 30_000));
     called.function_arn = Some(format!("{arn}:live"));
-    let Outcome::Succeeded { payload } = house.host.invoke("f", called).await.outcome else {
+    let Outcome::Succeeded { payload } = fixture.host.invoke("f", called).await.outcome else {
         panic!()
     };
     let expected = json!(["r-8", "f", "$LATEST", "128", format!("{arn}:live"), null, true]);
@@ -163,10 +164,10 @@ async fn the_context_is_lambdas() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_environment_is_lambdas_and_the_functions_own() {
-    let house = House::python(|function| {
+    let fixture = Fixture::python(|function| {
         function.env = vec![("TABLE".to_owned(), "orders".to_owned())];
     });
-    let environment = house.result(doing("environment", 0)).await;
+    let environment = fixture.result(doing("environment", 0)).await;
     let mut names: Vec<&str> =
         environment.as_object().unwrap().keys().map(String::as_str).collect();
     names.sort_unstable();
@@ -195,6 +196,6 @@ async fn the_environment_is_lambdas_and_the_functions_own() {
         ]
     );
     assert_eq!(environment["TABLE"], "orders");
-    let folder = crate::house::code("python").display().to_string();
-    assert_eq!(house.result(doing("directory", 0)).await, folder);
+    let folder = crate::fixture::code("python").display().to_string();
+    assert_eq!(fixture.result(doing("directory", 0)).await, folder);
 }

@@ -8,7 +8,7 @@ use everstep_interpreter::Payload;
 use everstep_runners::{Acceptor, Call, RemoteLambda, Tasks};
 use serde_json::{Value, json};
 
-use crate::house::{House, doing, is_alive, python, until};
+use crate::fixture::{Fixture, doing, is_alive, python, until};
 use crate::http::Stub;
 
 const ARN: &str = "arn:aws:lambda:eu-west-1:999999999999:function:f";
@@ -62,8 +62,8 @@ async fn failure(tasks: &Tasks, resource: &str, parameters: Value) -> (String, S
 
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_are_called_by_either_resource() {
-    let house = House::python(|_| {});
-    let tasks = Tasks::new(house.host.clone(), client());
+    let fixture = Fixture::python(|_| {});
+    let tasks = Tasks::new(fixture.host.clone(), client());
     assert_eq!(output(&tasks, ARN, json!({ "a": 1 })).await, json!({ "a": 1 }));
     let wrapped = output(&tasks, INVOKE, json!({ "FunctionName": "f", "Payload": [1] })).await;
     let id = task(ARN, json!(0)).0.request_id();
@@ -87,8 +87,8 @@ async fn functions_are_called_by_either_resource() {
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_those_of_step_functions() {
     let none = python("none", |function| function.concurrency_max = Some(0));
-    let house = House::new(vec![python("f", |_| {}), none]);
-    let tasks = Tasks::new(house.host.clone(), client());
+    let fixture = Fixture::new(vec![python("f", |_| {}), none]);
+    let tasks = Tasks::new(fixture.host.clone(), client());
     let id = task(ARN, json!(0)).0.request_id();
     let (error, cause) = failure(&tasks, ARN, doing("raise", 0)).await;
     assert_eq!(error, "OutOfStockError");
@@ -137,9 +137,9 @@ impl Acceptor for Taken {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_nobody_waits_for_are_handed_on() {
-    let house = House::python(|_| {});
+    let fixture = Fixture::python(|_| {});
     let taken = Arc::new(Taken::default());
-    let tasks = Tasks::new(house.host.clone(), client()).with_acceptor(taken.clone());
+    let tasks = Tasks::new(fixture.host.clone(), client()).with_acceptor(taken.clone());
     let parameters = json!({ "FunctionName": "f", "Payload": 7, "InvocationType": "Event" });
     let wrapped = output(&tasks, INVOKE, parameters).await;
     assert_eq!((&wrapped["StatusCode"], &wrapped["Payload"]), (&json!(202), &json!("")));
@@ -147,29 +147,29 @@ async fn calls_that_nobody_waits_for_are_handed_on() {
     assert_eq!((&*function, &call.payload[..]), ("f", &b"7"[..]));
     let parameters = json!({ "FunctionName": "f", "InvocationType": "DryRun" });
     assert_eq!(output(&tasks, INVOKE, parameters).await["StatusCode"], 204);
-    assert_eq!(house.events.started(), 0);
+    assert_eq!(fixture.events.started(), 0);
 }
 
 /// Whoever is dropped with its answer stops its code: the engine cancels so.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_ends_early_takes_its_code_along() {
-    let house = House::python(|_| {});
-    let tasks = Tasks::new(house.host.clone(), client());
+    let fixture = Fixture::python(|_| {});
+    let tasks = Tasks::new(fixture.host.clone(), client());
     let pid = output(&tasks, ARN, doing("pid", 0)).await[0].as_u64().unwrap();
-    until("it is idle", || house.host.standing("f").unwrap().idle == 1).await;
+    until("it is idle", || fixture.host.standing("f").unwrap().idle == 1).await;
     let (sleeping, reports) = task(ARN, doing("sleep", 60));
     let id = sleeping.request_id();
     tasks.dispatch(sleeping);
-    until("it is busy", || house.host.standing("f").unwrap().idle == 0).await;
-    house.host.cancel(&id);
+    until("it is busy", || fixture.host.standing("f").unwrap().idle == 0).await;
+    fixture.host.cancel(&id);
     until("the process has ended", || !is_alive(pid)).await;
     assert!(reports.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn urls_are_posted_to() {
-    let house = House::new(Vec::new());
-    let tasks = Tasks::new(house.host.clone(), client());
+    let fixture = Fixture::new(Vec::new());
+    let tasks = Tasks::new(fixture.host.clone(), client());
     let stub = Stub::serve("200 OK", "[1]").await;
     assert_eq!(output(&tasks, &stub.url, json!({ "a": 1 })).await, json!([1]));
     let stub = Stub::serve("503 Service Unavailable", "").await;
@@ -179,7 +179,7 @@ async fn urls_are_posted_to() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_that_are_not_here_are_called_there() {
-    let house = House::python(|_| {});
+    let fixture = Fixture::python(|_| {});
     let credentials = Credentials {
         access_key_id: "AKIDEXAMPLE".to_owned(),
         secret_access_key: "secret".to_owned(),
@@ -187,7 +187,7 @@ async fn functions_that_are_not_here_are_called_there() {
     };
     let tasks = |stub: &Stub| {
         let remote = RemoteLambda::new(client(), &stub.url, "eu-west-1", Some(credentials.clone()));
-        Tasks::new(house.host.clone(), client()).with_remote(remote)
+        Tasks::new(fixture.host.clone(), client()).with_remote(remote)
     };
     let stub = Stub::serve("200 OK\r\nX-Amz-Executed-Version: 3", "{\"b\":2}").await;
     let parameters = json!({ "FunctionName": "there", "Qualifier": "live", "Payload": { "a": 1 } });

@@ -1,4 +1,4 @@
-//! A host in a directory of its own, with ears.
+//! A host in a temporary directory, whose events are recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use everstep_runners::{Call, Error, Event, Function, Host, Observer, Options, Outcome};
 use serde_json::{Value, json};
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) host: Arc<Host>,
     pub(crate) events: Arc<Events>,
     /// Kept until the host is gone.
@@ -33,11 +33,11 @@ impl Events {
     }
 
     pub(crate) fn misdeeds(&self) -> Vec<String> {
-        let told = |event| match event {
+        let line = |event| match event {
             Event::Misbehaved { function, what, .. } => Some(format!("{function}: {what}")),
             _ => None,
         };
-        self.all().into_iter().filter_map(told).collect()
+        self.all().into_iter().filter_map(line).collect()
     }
 
     pub(crate) fn started(&self) -> usize {
@@ -53,15 +53,15 @@ pub(crate) fn shim() -> Vec<std::ffi::OsString> {
     vec![env!("CARGO_BIN_EXE_everstep-worker-shim").into()]
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new(functions: Vec<Function>) -> Self {
         Self::with(functions, |_| {})
     }
 
     pub(crate) fn with(functions: Vec<Function>, change: impl FnOnce(&mut Options)) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let house = Self::at(directory.path(), functions, change);
-        Self { _directory: Some(directory), ..house }
+        let fixture = Self::at(directory.path(), functions, change);
+        Self { _directory: Some(directory), ..fixture }
     }
 
     pub(crate) fn at(
