@@ -42,8 +42,10 @@ enum Kind {
     },
     /// An operation of this service, such as starting an execution.
     Operation(Errand),
-    /// A function, here or at a Lambda endpoint, or a URL.
+    /// A function, here or at a Lambda endpoint.
     Function,
+    /// A service behind a URL.
+    Http,
     Unsupported,
 }
 
@@ -54,12 +56,15 @@ impl Kind {
         let pattern = resource.pattern();
         let kind = match resource {
             Resource::Activity { arn } => Self::Activity { arn },
-            Resource::Placeholder(_) => Self::Unsupported,
-            Resource::Lambda { .. } | Resource::Uri(_) => Self::Function,
-            Resource::Service { .. } => match nested::errand(&resource) {
-                Some(errand) => Self::Operation(errand),
-                None => Self::Function,
-            },
+            Resource::Lambda { .. } => Self::Function,
+            Resource::Service { .. } if resource.is_lambda() => Self::Function,
+            Resource::Service { .. } => {
+                nested::errand(&resource).map_or(Self::Unsupported, Self::Operation)
+            }
+            Resource::Uri(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
+                Self::Http
+            }
+            Resource::Uri(_) | Resource::Placeholder(_) => Self::Unsupported,
         };
         (kind, pattern)
     }
@@ -87,7 +92,7 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
         Kind::Operation(errand) => {
             service.runtime.spawn(nested::run(service.clone(), task, errand));
         }
-        Kind::Function => service.tasks.dispatch(task),
+        Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),
     }
 }

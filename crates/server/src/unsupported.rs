@@ -27,9 +27,11 @@ pub(crate) fn refuse(task: &Task) {
     }
 }
 
-const SUPPORTED: &str = "activities (arn:aws:states:region:account:activity:name), executions \
-                         (arn:aws:states:::states:startExecution) and the operations of Step \
-                         Functions (arn:aws:states:::aws-sdk:sfn:...)";
+const SUPPORTED: &str = "functions (arn:aws:lambda:region:account:function:name, \
+                         arn:aws:states:::lambda:invoke), URLs, activities \
+                         (arn:aws:states:region:account:activity:name), executions \
+                         (arn:aws:states:::states:startExecution) and operations of Step Functions \
+                         (arn:aws:states:::aws-sdk:sfn:...)";
 
 fn cause(resource: &str) -> String {
     match Resource::classify(resource) {
@@ -38,8 +40,7 @@ fn cause(resource: &str) -> String {
              its place"
         ),
         other => format!(
-            "the resource '{}' is not supported by this server: besides the functions it is set up \
-             with, it runs {SUPPORTED}",
+            "the resource '{}' is not supported by this server: it runs {SUPPORTED}",
             other.as_str()
         ),
     }

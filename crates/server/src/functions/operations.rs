@@ -1,4 +1,4 @@
-//! What users ask of functions through the API: operations of Lambda, and of our own.
+//! Operations on functions and invocations: Lambda's, and our own.
 
 use std::str::FromStr as _;
 
@@ -36,7 +36,7 @@ impl Functions {
                 let bits = uuid::Uuid::new_v4().as_u64_pair();
                 answered(InvocationId::drawn([bits.0, bits.1]), Vec::new(), false, Vec::new())
             }
-            // As Lambda does it, such calls have no client context: it is taken and left.
+            // As in Lambda, asynchronous calls ignore the client context.
             InvocationType::Event => {
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
                 answered(accepted.id, Vec::new(), false, Vec::new())
@@ -58,12 +58,12 @@ impl Functions {
                 let now_ms = self.clock.now_ms();
                 let mut found = self.blocking(move |all| list(all, &body, now_ms)).await?;
                 let all = found["invocations"].as_array_mut().into_iter().flatten();
-                all.for_each(|invocation| say_if_missing(&self.calls, invocation));
+                all.for_each(|invocation| mark_missing_function(&self.calls, invocation));
                 Ok(found)
             }
             "ShowInvocation" => {
                 let mut found = self.blocking(move |all| show(all, &body)).await?;
-                say_if_missing(&self.calls, &mut found);
+                mark_missing_function(&self.calls, &mut found);
                 Ok(found)
             }
             "DescribeSession" => self.blocking(move |all| session(all, &body)).await,
@@ -75,13 +75,13 @@ impl Functions {
             "RedriveDeadLetters" => self.blocking(move |all| redrive(all, &body)).await,
             "PurgeDeadLetters" => self.blocking(move |all| purge(all, &body)).await,
             other => {
-                let message = format!("there is no operation Everstep.{other}");
+                let message = format!("unknown operation Everstep.{other}");
                 Err(Refusal::new(400, "UnknownOperationException", message))
             }
         }
     }
 
-    /// What reads the store does not hold up those who wait for the network.
+    /// Reads the store on a thread that may block.
     async fn blocking(&self, work: impl FnOnce(&Invocations) -> Answer + Send + 'static) -> Answer {
         let invocations = self.invocations.clone();
         let done = tokio::task::spawn_blocking(move || work(&invocations)).await;
@@ -119,7 +119,7 @@ fn text(body: &Value, name: &str) -> Result<Option<String>, Refusal> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(wrong(format!("{name} must be a text, not {other}"))),
+        Some(other) => Err(wrong(format!("{name} must be a string, not {other}"))),
     }
 }
 
@@ -128,9 +128,7 @@ fn number(body: &Value, name: &str) -> Result<Option<u64>, Refusal> {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_u64() {
             Some(number) => Ok(Some(number)),
-            None => {
-                Err(wrong(format!("{name} must be a number that is not negative, not {value}")))
-            }
+            None => Err(wrong(format!("{name} must be a non-negative number, not {value}"))),
         },
     }
 }
@@ -202,8 +200,8 @@ fn show(all: &Invocations, body: &Value) -> Answer {
     Ok(answer)
 }
 
-/// What waits for a function that is not configured any more waits until it is again.
-fn say_if_missing(functions: &Calls, invocation: &mut Value) {
+/// Marks an invocation that waits for a function which is no longer configured.
+fn mark_missing_function(functions: &Calls, invocation: &mut Value) {
     let waits = matches!(invocation["state"].as_str(), Some("Accepted" | "Waiting"));
     let name = invocation["function"].as_str().unwrap_or_default();
     if waits && functions.function(name).is_none() {
@@ -211,7 +209,7 @@ fn say_if_missing(functions: &Calls, invocation: &mut Value) {
     }
 }
 
-/// What is not JSON is shown as a text.
+/// A payload that is not JSON is shown as a string.
 fn as_json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes)
         .unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned().into())

@@ -1,10 +1,11 @@
-//! The files of a project: which of them count, and which have changed.
+//! The files of a project: which of them are watched, and which have changed.
 //!
-//! Functions write files too, often beside their code. So not every file in a folder of code counts:
-//! - code does, by the ending of its name or because it may be executed;
-//! - data that code may read when it is loaded (`.json`, `.yaml`, ...) do if they were there when the server
-//!   was started: what appears later is what a function has written;
-//! - nothing else does, nor what is hidden, what records are written to, or where the server keeps its data.
+//! Functions write files too, often beside their code. So not every file in a folder of code is watched:
+//! - code is, by the extension of its name or because it is executable;
+//! - data that code may read when it loads (`.json`, `.yaml`, ...) is, if it existed when the server was started:
+//!   a file that appears later was written by a function;
+//! - nothing else is, in particular no hidden file, no file that records are written to, and not the data
+//!   directory of the server.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Folders that code is not written in.
-const LEFT_OUT: [&str; 4] = ["node_modules", "__pycache__", "target", "venv"];
+/// Folders that are not watched.
+const IGNORED: [&str; 4] = ["node_modules", "__pycache__", "target", "venv"];
 const DEPTH_MAX: usize = 8;
 
 const CODE: [&str; 20] = [
@@ -41,7 +42,7 @@ const DATA: [&str; 16] = [
     "pem",
 ];
 
-/// What a file was like when it was looked at.
+/// The state of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Stamp {
     bytes: u64,
@@ -55,27 +56,27 @@ enum Sort {
     Other,
 }
 
-/// Which files count besides code.
+/// Which files are watched besides code.
 #[derive(Debug, Default)]
 pub(super) struct Rule {
-    /// Data that were there when the server was started.
+    /// Data files that existed when the server was started.
     data: BTreeSet<PathBuf>,
-    /// Where the server keeps its own.
-    kept: PathBuf,
+    /// The data directory of the server.
+    data_directory: PathBuf,
 }
 
-/// What there is to look at. Paths are absolute.
+/// Files and folders to watch. Paths are absolute.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// What is read to load the project: these count whatever they are called.
+    /// Read to load the project: watched whatever their names are.
     pub(super) read: BTreeSet<PathBuf>,
     /// Where the code of functions is.
     pub(super) code: BTreeSet<PathBuf>,
-    /// What records are written to.
+    /// Files that records are written to: not watched.
     pub(super) written: BTreeSet<PathBuf>,
 }
 
-/// All files that count, as they are at a moment.
+/// The state of all watched files at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
     read: BTreeMap<PathBuf, Option<Stamp>>,
@@ -83,8 +84,8 @@ pub(super) struct Snapshot {
 }
 
 impl Rule {
-    /// For a server that is started now and keeps its data there.
-    pub(super) fn new(places: &Places, kept: &Path) -> Self {
+    /// For a server that is started now.
+    pub(super) fn new(places: &Places, data_directory: &Path) -> Self {
         let mut data = BTreeSet::new();
         for folder in &places.code {
             walk(folder, 0, &mut |path, metadata| {
@@ -93,14 +94,14 @@ impl Rule {
                 }
             });
         }
-        Self { data, kept: absolute(kept) }
+        Self { data, data_directory: absolute(data_directory) }
     }
 
     pub(super) fn look(&self, places: &Places) -> Snapshot {
         let mut code = BTreeMap::new();
         for folder in &places.code {
             walk(folder, 0, &mut |path, metadata| {
-                if self.counts(path, metadata, places) {
+                if self.is_watched(path, metadata, places) {
                     code.insert(path.to_owned(), Stamp::of(metadata));
                 }
             });
@@ -112,10 +113,10 @@ impl Rule {
         }
     }
 
-    fn counts(&self, path: &Path, metadata: &Metadata, places: &Places) -> bool {
+    fn is_watched(&self, path: &Path, metadata: &Metadata, places: &Places) -> bool {
         if places.read.contains(path)
             || places.written.contains(path)
-            || path.starts_with(&self.kept)
+            || path.starts_with(&self.data_directory)
         {
             return false;
         }
@@ -128,7 +129,7 @@ impl Rule {
 }
 
 impl Snapshot {
-    /// A number that is another one when code in a folder is another.
+    /// A number that changes when the code in a folder changes.
     pub(super) fn code_state(&self, folder: &Path) -> u64 {
         let mut hasher = DefaultHasher::new();
         for file in self.code.iter().filter(|(path, _)| path.starts_with(folder)) {
@@ -137,7 +138,7 @@ impl Snapshot {
         hasher.finish()
     }
 
-    /// What is not as it was before: files that have come, gone, or changed.
+    /// Files that were added, removed or changed.
     pub(super) fn changes(&self, before: &Self) -> Vec<PathBuf> {
         let mut changed = differences(&before.read, &self.read);
         changed.extend(differences(&before.code, &self.code));
@@ -179,7 +180,7 @@ fn walk(folder: &Path, depth: usize, found: &mut dyn FnMut(&Path, &Metadata)) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.starts_with('.') || LEFT_OUT.contains(&name) {
+        if name.starts_with('.') || IGNORED.contains(&name) {
             continue;
         }
         let Ok(metadata) = fs::metadata(&path) else { continue };
@@ -191,7 +192,7 @@ fn walk(folder: &Path, depth: usize, found: &mut dyn FnMut(&Path, &Metadata)) {
     }
 }
 
-/// The one path that a file is known by here, be it there or not.
+/// The canonical path of a file, whether it exists or not.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let in_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));

@@ -12,11 +12,11 @@ use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_invocations::{Invocation, State};
 use everstep_runners::{Event as FunctionEvent, Observer, Stream};
+use everstep_source::words::{count, measured};
 use serde_json::Value;
 
 use super::error::Result;
 use super::frontend::Frontend;
-use super::words::{count, duration};
 use crate::dispatch::TaskObserver;
 
 /// Lines that can be queued.
@@ -101,7 +101,7 @@ fn line(invocation: &Invocation) -> Option<String> {
         State::Waiting { .. } => {
             let delay = attempt.and_then(|attempt| attempt.next_delay_ms)?;
             let (n, delay) = (attempts.started(), i64::try_from(delay).unwrap_or(i64::MAX));
-            format!("! {function} attempt {n} failed: {why}; retry in {}", duration(delay))
+            format!("! {function} attempt {n} failed: {why}; retry in {}", measured(delay))
         }
         State::Succeeded if attempts.started() > 1 => {
             format!("+ {function} succeeded after {times}")

@@ -1,8 +1,7 @@
-//! What executions log, a line of JSON for each event, in the form that Step Functions writes to CloudWatch
-//! Logs.
+//! Log events of executions: a line of JSON for each, in the form that Step Functions writes to CloudWatch Logs.
 //!
-//! A thread of its own writes them, when they are durable: what was not written at a crash is not written
-//! later. Where it cannot keep up, events are left out and counted; no execution ever waits for its log.
+//! A thread of its own writes them once they are durable. Lines that a crash interrupts are not written later. If
+//! the thread cannot keep up, events are dropped and counted: no execution ever waits for its log.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -20,9 +19,9 @@ use serde_json::{Map, Value, json};
 use super::error::{Context as _, Result};
 use super::frontend::Frontend;
 
-/// Steps that may wait to be written.
+/// Steps that can be queued.
 const QUEUE: usize = 10_000;
-/// Executions whose place in their histories is remembered; that of others is found again in the store.
+/// Executions whose position in their history is cached; for others it is read from the store.
 const REMEMBERED_MAX: usize = 4096;
 
 /// Where lines go.
@@ -133,19 +132,19 @@ impl Writer {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             self.say(&format!(
-                "{lost} steps of executions were not logged: the log cannot keep up"
+                "{lost} steps of executions were not logged: the log could not keep up"
             ));
         }
         let flushed = self.out.flush();
         self.note(flushed);
     }
 
-    /// Said once; the log may go on when there is room again.
+    /// Reported once; writing may succeed again later.
     fn note(&mut self, written: io::Result<()>) {
         match written {
             Ok(()) => self.failed = false,
             Err(error) if !std::mem::replace(&mut self.failed, true) => {
-                self.say(&format!("log events cannot be written: {error}"));
+                self.say(&format!("cannot write log events: {error}"));
             }
             Err(_) => {}
         }
@@ -176,8 +175,8 @@ impl Writer {
         self.executions.insert(id, (projection, express));
     }
 
-    /// The execution as it was before the step. One that is not known was begun before this process, or has
-    /// ended and goes on: then the store has what came before.
+    /// The execution as it was before the step. One that is not cached started before this process, or was
+    /// redriven after its end: then the store has what came before.
     fn projection(&mut self, step: &Step) -> Option<(Projection, bool)> {
         let express = step.prepared.revision.express;
         if let Some(known) = self.executions.remove(&step.execution) {
@@ -211,7 +210,7 @@ fn is_end(kind: &str) -> bool {
         .contains(&kind)
 }
 
-/// Which events a level has, as the service's table has it.
+/// Which events a level includes, as in the documentation of the service.
 fn has(level: Level, kind: &str) -> bool {
     let bad = ["Failed", "TimedOut", "Aborted"].iter().any(|end| kind.ends_with(end));
     match level {

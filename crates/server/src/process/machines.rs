@@ -1,4 +1,4 @@
-//! The state machines of a configuration: made of it, and known to have been.
+//! The state machines of a configuration: created from it, and tagged with its file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::files::absolute;
 use crate::Service;
 use crate::tag_settings::{DIALECT, FROM, ON_FAILURE};
 
-/// Makes a machine as the configuration in `file` has it.
+/// Creates or updates a machine as the configuration in `file` has it.
 pub(super) async fn deploy(
     service: &Arc<Service>,
     machine: &StateMachine,
@@ -58,7 +58,7 @@ pub(super) async fn deploy(
     }
 }
 
-/// The machine's settings, as the service keeps them.
+/// The settings of a machine, as tags.
 fn tags(machine: &StateMachine, file: &Path) -> Vec<Value> {
     let on_failure = machine.on_failure.as_ref().map(ToString::to_string);
     let settings =
@@ -67,7 +67,7 @@ fn tags(machine: &StateMachine, file: &Path) -> Vec<Value> {
     settings.into_iter().filter_map(tag).collect()
 }
 
-/// Makes the settings of a machine that is there those of the configuration. Other tags are left alone.
+/// Updates the tags of an existing machine to the settings of the configuration. Other tags stay.
 async fn tag(
     service: &Arc<Service>,
     machine: &StateMachine,
@@ -94,8 +94,8 @@ async fn tag(
     Ok(())
 }
 
-/// The names of all machines that were made of a file.
-pub(super) async fn made_of(service: &Arc<Service>, file: &Path) -> Result<BTreeSet<String>> {
+/// The names of all machines that were created from a file.
+pub(super) async fn created_from(service: &Arc<Service>, file: &Path) -> Result<BTreeSet<String>> {
     let (origin, mut found, mut request) = (json!(origin(file)), BTreeSet::new(), json!({}));
     loop {
         let mut page = service.call(Operation::ListStateMachines, &request).await?;

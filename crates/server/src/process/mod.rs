@@ -14,7 +14,6 @@ mod reload;
 mod settings;
 mod shutdown;
 mod unused_variables;
-mod words;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -72,16 +71,16 @@ pub fn run(
         project.warn(&*frontend);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(stay(settings, project, mode, frontend))
+    runtime.block_on(serve_project(settings, project, mode, frontend))
 }
 
-async fn stay(
+async fn serve_project(
     settings: Settings,
     project: Option<Project>,
     mode: Mode,
     frontend: Arc<dyn Frontend>,
 ) -> Result<Ended> {
-    // First of all: whoever reads the announcement may stop it at once, and in order.
+    // First of all: a signal right after the announcement must stop it in order.
     let signals = Signals::listen()?;
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(Tls::read(certificates, key)?),
@@ -119,7 +118,7 @@ struct Server<'s> {
 }
 
 impl Server<'_> {
-    /// Makes the machines of the project, and announces the server.
+    /// Creates the machines of the project, and announces the server.
     async fn prepare(&self, assembly: &Assembly, loaded: Option<&mut Loaded>) -> Result<()> {
         let Some(loaded) = loaded else { return self.announce(assembly, None) };
         loaded.project.deploy_machines(&assembly.service, &self.settings.account).await?;
@@ -129,7 +128,7 @@ impl Server<'_> {
         self.announce(assembly, Some(&loaded.project))
     }
 
-    /// Answers requests until a signal or an error stops it; and until when all that runs may take then.
+    /// Answers requests until a signal or an error stops it. Also returns the deadline for all that still runs.
     async fn serve(
         self,
         assembly: &mut Assembly,
@@ -164,8 +163,9 @@ impl Server<'_> {
         let url = format!("{scheme}://{}", listener.local_addr()?);
         let data = settings.data.display();
         frontend.write(&format!(
-        "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} list-state-machines\n"
-    ));
+            "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} \
+             list-state-machines\n"
+        ));
         if let Some(project) = project {
             frontend.write(&format!("{}; limits of {limits}\n", project.summary()));
             let here = if url == format!("http://{}", settings::LISTEN) {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
+use everstep_source::words::count;
 
 use super::error::Result;
 use super::files::{Places, Snapshot, absolute};
 use super::frontend::Frontend;
 use super::machines;
 use super::settings::Settings;
-use super::words::count;
 use crate::Service;
 use crate::functions::Deployment;
 
@@ -78,7 +78,7 @@ impl Project {
 
     /// The machines that were created from its file and are no longer in it.
     pub(super) async fn orphans(&self, service: &Arc<Service>) -> Result<BTreeSet<String>> {
-        let mut found = machines::made_of(service, &self.entry).await?;
+        let mut found = machines::created_from(service, &self.entry).await?;
         found.retain(|name| !self.machines().any(|here| here == name));
         Ok(found)
     }

@@ -4,13 +4,13 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
+use everstep_source::words::count;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::error::Result;
 use super::frontend::Frontend;
-use super::words::count;
 
 /// How long everything that runs may take when the server stops: requests, invocations and tasks, all at the
 /// same time.
