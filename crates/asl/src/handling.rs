@@ -18,9 +18,10 @@ pub struct Raised<'e> {
 }
 
 /// What decides, besides its name, how an error is matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
     /// Nothing: the name decides.
+    #[default]
     Named,
     /// A missed heartbeat is reported as `States.Timeout`.
     MissedHeartbeat,

@@ -3,6 +3,7 @@
 mod commands;
 mod configuration;
 mod definition;
+mod dialect;
 mod exit;
 mod frontend;
 mod input;

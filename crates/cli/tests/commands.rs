@@ -126,6 +126,8 @@ fn explain_machines() {
 fn explain_states() {
     let order = "explain examples/order/order.asl.json";
     check("explain-reserve", &format!("{order} ReserveInventory"));
+    let both = format!("explain {DEFINITIONS}/nested.asl.json Both");
+    check("explain-both-aws", &format!("{both} --dialect aws"));
     check("explain-charge", &format!("{order} ChargeCustomer"));
     check("explain-refund", &format!("{order} RefundCustomer"));
     check("explain-failed", &format!("{order} OrderFailed"));

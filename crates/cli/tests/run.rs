@@ -353,7 +353,7 @@ fn gone(directory: &Path) {
 fn commands_that_take_too_long_are_ended() {
     for (definition, exit_code, words) in [
         ("slow", 1, "States.Timeout: no result within 1 s"),
-        ("silent", 0, "States.Timeout: no sign of life for 1 s"),
+        ("silent", 0, "States.Timeout: no heartbeat for 1 s"),
     ] {
         let directory = directory(definition);
         let function = format!("f={}", lingering(&directory));

@@ -62,7 +62,7 @@ pub enum Happened {
 pub struct Problem {
     pub error: String,
     pub cause: Option<String>,
-    /// Happened it means where the cause does not say.
+    /// What it means where the cause does not say.
     #[serde(skip)]
     pub note: Option<String>,
 }
@@ -74,7 +74,7 @@ pub struct Retrier {
     /// Its place in `Retry`, from 1.
     pub number: usize,
     pub of: usize,
-    /// Happened in its `ErrorEquals` matched.
+    /// Which name in its `ErrorEquals` matched.
     pub matched: String,
     pub retry: u32,
     pub max_attempts: u64,
@@ -105,6 +105,9 @@ pub enum Otherwise {
 pub struct Handler {
     pub error_equals: Vec<String>,
     pub verdict: Verdict,
+    /// Why it does not match, where its names alone do not show it.
+    #[serde(skip)]
+    pub reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use everstep_asl::handling::{self, Origin, Raised};
+use everstep_asl::handling::{self, Mismatch, Origin, Raised};
 use everstep_asl::model::State;
 use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Failure, FrameId};
@@ -122,7 +122,7 @@ impl Frame {
         self.missed_heartbeat = heartbeat;
         let (timeout, silence) = self.limits_ms;
         self.note = if heartbeat {
-            silence.map(|ms| format!("no sign of life for {}", span(ms)))
+            silence.map(|ms| format!("no heartbeat for {}", span(ms)))
         } else {
             timeout.map(|ms| format!("no result within {}", span(ms)))
         };
@@ -138,6 +138,23 @@ impl Frame {
                 next: found.handler.next.name.to_string(),
             },
             None => Otherwise::Fails { what: self.scope.last().cloned() },
+        }
+    }
+
+    /// Why a list of names does not match, where the names alone do not show it.
+    pub(crate) fn mismatch(
+        &self,
+        error_equals: &[String],
+        failure: &Failure,
+        dialect: Dialect,
+    ) -> Option<String> {
+        let raised = self.raised(failure);
+        match handling::matching(error_equals, self.state(), raised, dialect) {
+            Err(Mismatch::Wildcard(wildcard)) => {
+                Some(format!("{wildcard} excludes {}", raised.name))
+            }
+            Err(Mismatch::Fatal) => Some("nothing can retry or catch this error".to_owned()),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A recorded failure, as the retriers and catchers of its state see it.
 
-use everstep_asl::error_name::{self, DATA_LIMIT_EXCEEDED};
+use everstep_asl::error_name::{self, DATA_LIMIT_EXCEEDED, TOO_MANY_FAILURES};
 use everstep_asl::handling::{Origin, Raised};
 use everstep_asl::model::{Kind, Resource, State};
 use everstep_interpreter::Failure;
@@ -15,6 +15,8 @@ pub(crate) fn raised<'f>(
     let name = failure.name();
     let crash = || error_name::reported_crash(name, failure.cause.as_deref());
     let origin = match (&state.kind, inner) {
+        // A Map's own name for the failures of its items.
+        (_, Some(_)) if name == TOO_MANY_FAILURES => Origin::Named,
         (_, Some(inner)) => Raised { name, origin: inner }.outside().origin,
         (Kind::Task(_), None) if missed_heartbeat => Origin::MissedHeartbeat,
         (Kind::Task(task), None) => match &task.resource {

@@ -275,15 +275,21 @@ impl Story {
         let state = frame.state();
         let (retriers, catchers) = (state.retry(), state.catch());
         let used_up = |index: usize| Verdict::UsedUp(retriers[index].max_attempts);
-        let errors = retriers.iter().map(|retrier| &retrier.error_equals);
+        let reason = |names: &[String]| frame.mismatch(names, failure, self.dialect);
         let happened = Happened::Failed {
             problem: frame.problem(failure),
             attempts: frame.attempts,
-            retriers: handlers(errors, retrier, used_up),
+            retriers: handlers(
+                retriers.iter().map(|retrier| &retrier.error_equals),
+                retrier,
+                used_up,
+                reason,
+            ),
             catchers: handlers(
                 catchers.iter().map(|catcher| &catcher.error_equals),
                 catcher,
                 |_| Verdict::TookOver,
+                reason,
             ),
             next: catcher
                 .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
@@ -325,20 +331,19 @@ impl Story {
 }
 
 fn handlers<'e>(
-    errors: impl Iterator<Item = &'e Vec<String>>,
+    lists: impl Iterator<Item = &'e Vec<String>>,
     matched: Option<u32>,
     verdict: impl Fn(usize) -> Verdict,
+    reason: impl Fn(&[String]) -> Option<String>,
 ) -> Vec<Handler> {
     let matched = matched.map(|index| index as usize);
-    errors
-        .enumerate()
-        .map(|(index, errors)| Handler {
-            error_equals: errors.clone(),
-            verdict: match matched {
-                Some(found) if found == index => verdict(index),
-                Some(found) if found < index => Verdict::NotAsked,
-                _ => Verdict::NoMatch,
-            },
-        })
-        .collect()
+    let handler = |(index, error_equals): (usize, &Vec<String>)| {
+        let (verdict, reason) = match matched {
+            Some(found) if found == index => (verdict(index), None),
+            Some(found) if found < index => (Verdict::NotAsked, None),
+            _ => (Verdict::NoMatch, reason(error_equals)),
+        };
+        Handler { error_equals: error_equals.clone(), verdict, reason }
+    };
+    lists.enumerate().map(handler).collect()
 }

@@ -1,6 +1,6 @@
 //! Everything about a whole machine.
 
-use everstep_asl::{Machine, Source};
+use everstep_asl::{Dialect, Machine, Source};
 use serde::Serialize;
 
 use super::scope;
@@ -20,7 +20,7 @@ pub struct MachineFacts {
 }
 
 impl MachineFacts {
-    pub fn new(source: &Source, machine: &Machine) -> Self {
+    pub fn new(source: &Source, machine: &Machine, dialect: Dialect) -> Self {
         Self {
             comment: machine.comment.clone(),
             start_at: machine.state(machine.start_at).name.to_string(),
@@ -29,7 +29,7 @@ impl MachineFacts {
             longest: Longest::of_machine(machine),
             states: scope::each(machine)
                 .iter()
-                .map(|found| StateFacts::new(source, found))
+                .map(|found| StateFacts::new(source, found, dialect))
                 .collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! Everything about one state.
 
-use everstep_asl::Source;
 use everstep_asl::model::{Kind, Operand, State, Target, Transition};
+use everstep_asl::{Dialect, Source};
 use everstep_graph::definition::{condition, detail};
 use serde::Serialize;
 
@@ -64,10 +64,13 @@ pub struct ErrorFacts {
     /// This state first, then those around it, until one catches.
     pub handling: Vec<Step>,
     pub execution_fails: bool,
+    /// Nothing can retry or catch it.
+    #[serde(skip)]
+    pub fatal: bool,
 }
 
 impl StateFacts {
-    pub fn new(source: &Source, found: &Found<'_>) -> Self {
+    pub fn new(source: &Source, found: &Found<'_>, dialect: Dialect) -> Self {
         let state = found.state;
         let position = source.position(state.name_span.start);
         Self {
@@ -86,7 +89,10 @@ impl StateFacts {
             attempts_max: time::attempts_max(state),
             waits_max_seconds: Some(time::waits_max(state)).filter(|waits| waits.is_finite()),
             longest: Longest::of_state(state),
-            errors: errors::of(state).into_iter().map(|error| facts(found, error)).collect(),
+            errors: errors::of(state, dialect)
+                .into_iter()
+                .map(|error| facts(found, error, dialect))
+                .collect(),
         }
     }
 }
@@ -104,10 +110,11 @@ fn ways(state: &State) -> Vec<Way> {
     }
 }
 
-fn facts(found: &Found<'_>, error: errors::Error) -> ErrorFacts {
-    let handling = handling::follow(found, &error.name);
+fn facts(found: &Found<'_>, error: errors::Error, dialect: Dialect) -> ErrorFacts {
+    let raised = error.raised();
+    let (handling, fatal) = (handling::follow(found, raised, dialect), raised.is_fatal());
     let execution_fails = handling.iter().all(|step| step.catch.is_none());
-    ErrorFacts { error: error.name, meaning: error.meaning, handling, execution_fails }
+    ErrorFacts { error: error.name, meaning: error.meaning, handling, execution_fails, fatal }
 }
 
 fn timeout(kind: &Kind) -> Option<Timeout> {

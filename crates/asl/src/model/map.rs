@@ -29,6 +29,14 @@ pub struct Map {
     pub transition: Transition,
 }
 
+impl Map {
+    /// Whether it says how many items may fail.
+    #[must_use]
+    pub fn has_tolerance(&self) -> bool {
+        self.tolerated_failure_count.is_some() || self.tolerated_failure_percentage.is_some()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Items {
     /// All of the effective input.

@@ -9,6 +9,7 @@ use everstep_asl::{Machine, Source};
 use everstep_config::Config;
 use serde::Serialize;
 
+use crate::dialect::DialectName;
 use crate::exit::Exit;
 use crate::output::Stream;
 use crate::render::{self, Checked};
@@ -28,6 +29,9 @@ pub(crate) struct Explain {
     /// The configuration that has the function, or its folder; without it, everstep.yaml here
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Whose rules apply where the specification and the service differ
+    #[arg(long, value_enum, default_value_t)]
+    dialect: DialectName,
     /// Write the facts as JSON
     #[arg(long)]
     json: bool,
@@ -95,7 +99,7 @@ impl Explain {
     }
 
     fn machine(&self, source: &Source, machine: &Machine) -> anyhow::Result<String> {
-        let facts = MachineFacts::new(source, machine);
+        let facts = MachineFacts::new(source, machine, self.dialect.into());
         if self.json {
             return json(&facts);
         }
@@ -103,7 +107,8 @@ impl Explain {
     }
 
     fn state(&self, source: &Source, machine: &Machine, name: &str) -> anyhow::Result<String> {
-        let facts = StateFacts::new(source, &find(machine, name, source.name())?);
+        let found = find(machine, name, source.name())?;
+        let facts = StateFacts::new(source, &found, self.dialect.into());
         if self.json {
             return json(&facts);
         }

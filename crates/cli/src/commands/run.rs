@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use everstep_asl::{Machine, Source};
-use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, Status};
+use everstep_interpreter::{Identity, Limits, Payload, Program, Status};
 use everstep_local::mock::{Choice, Mocks};
 use everstep_local::{Answers, Clock, Driver, Ended, Function, Wake};
 use everstep_story::{Story, text};
 
 use crate::definition;
+use crate::dialect::DialectName;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Stream;
@@ -70,15 +71,6 @@ pub(crate) struct Run {
     quiet: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum DialectName {
-    /// The States Language as it is specified
-    #[default]
-    Spec,
-    /// The service as it behaves
-    Aws,
-}
-
 const AFTER_HELP: &str = "\
 Examples:
   everstep run order.asl.json --mock mocks.json --test-case happy
@@ -123,10 +115,7 @@ impl Run {
         let timeout_seconds = machine.timeout_seconds;
         let program = Arc::new(Program {
             machine: Arc::new(machine),
-            dialect: match self.dialect {
-                DialectName::Spec => Dialect::Spec,
-                DialectName::Aws => Dialect::Aws,
-            },
+            dialect: self.dialect.into(),
             limits: Limits::default(),
         });
         let (sender, receiver) = mpsc::channel();

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use everstep_asl::{Dialect, Machine, Options, Source};
 use everstep_interpreter::{Failure, Payload, Status};
 use everstep_local::Observer as _;
+use everstep_server::tag_settings::DIALECT;
 use everstep_story::history::{HistoryEvent, HistoryReader};
 use everstep_story::{RunId, Story};
 use serde_json::{Value, json};
@@ -35,14 +36,15 @@ pub(crate) struct Following<'a> {
 
 impl<'a> Following<'a> {
     pub(crate) fn begin(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
-        let machine = Arc::new(machine(api, arn)?);
-        let mut story = Story::from_history(Dialect::default());
+        let (machine, dialect) = machine(api, arn)?;
+        let machine = Arc::new(machine);
+        let mut story = Story::from_history(dialect);
         story.begin(RunId(0), machine.clone(), None);
         Ok(Self {
             api,
             arn: arn.to_owned(),
             timeout_seconds: machine.timeout_seconds,
-            reader: HistoryReader::new(machine, Dialect::default()),
+            reader: HistoryReader::new(machine, dialect),
             story,
             reporter: Reporter::new(quiet),
             last: 0,
@@ -135,13 +137,28 @@ impl<'a> Following<'a> {
     }
 }
 
-fn machine(api: &Api, arn: &str) -> Result<Machine> {
+fn machine(api: &Api, arn: &str) -> Result<(Machine, Dialect)> {
     let input = json!({ "executionArn": arn });
     let answer = api.call("DescribeStateMachineForExecution", &input)?;
     let name = answer["name"].as_str().unwrap_or("the state machine");
     let source = Source::new(name, answer["definition"].as_str().unwrap_or_default());
     let parsed = everstep_asl::parse(&source, &Options::default());
-    parsed.into_machine().with_context(|| format!("the definition of `{name}` is not understood"))
+    let machine = parsed.into_machine();
+    let machine =
+        machine.with_context(|| format!("the definition of `{name}` is not understood"))?;
+    let dialect = dialect(api, answer["stateMachineArn"].as_str().unwrap_or_default());
+    Ok((machine, dialect?))
+}
+
+/// The dialect that the machine's tag names. What a server runs machines without that tag by, it does not say.
+fn dialect(api: &Api, machine_arn: &str) -> Result<Dialect> {
+    let input = json!({ "resourceArn": machine_arn });
+    let Ok(answer) = api.try_call("ListTagsForResource", &input)? else {
+        return Ok(Dialect::default());
+    };
+    let tags = answer["tags"].as_array().into_iter().flatten();
+    let mut named = tags.filter(|tag| tag["key"] == DIALECT);
+    Ok(named.find_map(|tag| Dialect::find(tag["value"].as_str()?)).unwrap_or_default())
 }
 
 fn status(described: &Value) -> Result<Status> {

@@ -283,13 +283,9 @@ fn tolerated_failures(decider: &Decider<'_>, id: FrameId, items: usize) -> u64 {
 
 fn sets_tolerance(decider: &Decider<'_>, id: FrameId) -> bool {
     decider.execution.state_of(id).is_some_and(|state| match &state.kind {
-        Kind::Map(map) => has_tolerance(map),
+        Kind::Map(map) => map.has_tolerance(),
         _ => false,
     })
-}
-
-pub(crate) fn has_tolerance(map: &Map) -> bool {
-    map.tolerated_failure_count.is_some() || map.tolerated_failure_percentage.is_some()
 }
 
 /// Hands the items to child executions, batched if the definition says so.

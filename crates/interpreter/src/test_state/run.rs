@@ -187,8 +187,7 @@ impl Bench<'_> {
         match self.mocked() {
             Some(Err(failure)) => Ok(Came::Failed(RaisedFailure::named(failure))),
             Some(Ok(_))
-                if states::map::has_tolerance(map)
-                    && u64::from(failures) > tolerated.failures(items.len()) =>
+                if map.has_tolerance() && u64::from(failures) > tolerated.failures(items.len()) =>
             {
                 Ok(Came::Failed(RaisedFailure::named(crate::map_run::too_many_failures())))
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use everstep_asl::handling::{self, Decision, Origin};
 use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
 use everstep_asl::{Dialect, Machine};
-use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload, map_run};
 use serde_json::Value;
 
 use super::HistoryEvent;
@@ -35,9 +35,8 @@ struct Frame {
     retries: BTreeMap<usize, u32>,
     /// Of a distributed Map.
     run_failure: Option<Failure>,
-    /// When the attempt that runs must have ended, and whether it must send heartbeats.
+    /// When the attempt that runs must have ended.
     deadline_ms: Option<i64>,
-    has_heartbeat: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -210,11 +209,11 @@ impl HistoryReader {
         if kind.ends_with("Scheduled") {
             self.attempts += 1;
             let timeout = event.number("timeoutInSeconds");
-            let deadline = timeout.and_then(|s| i64::try_from(s.saturating_mul(1000)).ok());
+            let limit = timeout.or_else(|| self.dialect.default_timeout_seconds());
+            let deadline = limit.and_then(|s| i64::try_from(s.saturating_mul(1000)).ok());
             let heartbeat = event.number("heartbeatInSeconds");
             let deadline_ms = deadline.map(|ms| at_ms.saturating_add(ms));
-            let frame = &mut self.frames[from];
-            (frame.deadline_ms, frame.has_heartbeat) = (deadline_ms, heartbeat.is_some());
+            self.frames[from].deadline_ms = deadline_ms;
             out.push(Event::TaskScheduled {
                 attempt,
                 at_ms,
@@ -330,12 +329,20 @@ impl HistoryReader {
         let (failure, inner) = match self.frames[place].run_failure.take() {
             Some(failure) => (failure, None),
             None => match &self.frames[inside].phase {
+                Phase::Failed(_, origin) if self.tolerates(place) && *origin != Origin::Fatal => {
+                    (map_run::too_many_failures(), None)
+                }
                 Phase::Failed(failure, origin) => (failure.clone(), Some(*origin)),
                 _ => (Failure::default(), None),
             },
         };
         self.failed(place, at_ms, failure, false, inner, out);
         place
+    }
+
+    /// Whether it is a Map that says how many items may fail.
+    fn tolerates(&self, place: usize) -> bool {
+        matches!(&self.frames[place].state().kind, Kind::Map(map) if map.has_tolerance())
     }
 
     /// A state that failed without an event of its own: a Fail state, or one whose data do not fit.
@@ -402,7 +409,9 @@ impl HistoryReader {
         let (retrier, catcher) = (index(retrier), index(catcher));
         let frame = id(place);
         out.push(Event::StateFailed { frame, at_ms, failure: failure.clone(), retrier, catcher });
-        if let Some(parent) = self.frames[place].parent.filter(|_| catcher.is_none()) {
+        // How many failures are tolerated may depend on the input, which the reader does not follow.
+        let parent = self.frames[place].parent.filter(|parent| !self.tolerates(*parent));
+        if let Some(parent) = parent.filter(|_| catcher.is_none()) {
             self.retried_around(parent, at_ms, failure, Some(origin), out);
         }
     }
@@ -429,23 +438,14 @@ impl HistoryReader {
 impl Frame {
     fn new(parent: Option<usize>, index: u32, machine: Arc<Machine>) -> Self {
         let (state, phase, retries) = (0, Phase::Between, BTreeMap::new());
-        let (run_failure, deadline_ms, has_heartbeat) = (None, None, false);
-        Self {
-            parent,
-            index,
-            machine,
-            state,
-            phase,
-            retries,
-            run_failure,
-            deadline_ms,
-            has_heartbeat,
-        }
+        let (run_failure, deadline_ms) = (None, None);
+        Self { parent, index, machine, state, phase, retries, run_failure, deadline_ms }
     }
 
     /// Whether an attempt that timed out missed a heartbeat: the history does not say, but its deadline does.
     fn missed_heartbeat(&self, at_ms: i64) -> bool {
-        self.has_heartbeat && self.deadline_ms.is_none_or(|deadline_ms| at_ms < deadline_ms)
+        let sends = matches!(&self.state().kind, Kind::Task(task) if task.heartbeat.is_some());
+        sends && self.deadline_ms.is_none_or(|deadline_ms| at_ms < deadline_ms)
     }
 
     fn redrive(&mut self) {

@@ -247,7 +247,8 @@ fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = String> {
     all.iter().enumerate().map(move |(index, one)| {
         let (number, of) = (index + 1, all.len());
         let errors = one.error_equals.join(", ");
-        format!("{noun} {number} of {of} ({errors}) {}", verdict(one.verdict))
+        let reason = one.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{noun} {number} of {of} ({errors}) {}{reason}", verdict(one.verdict))
     })
 }
 

@@ -156,7 +156,7 @@ fn handled(error: &ErrorFacts) -> [String; 2] {
 
 fn fails(error: &ErrorFacts) -> String {
     let around: Vec<&str> = error.handling.iter().skip(1).map(|step| &*step.state).collect();
-    if error.error == error_name::RUNTIME {
+    if error.fatal {
         "the execution fails: nothing can catch this".to_owned()
     } else if around.is_empty() {
         "the execution fails".to_owned()
