@@ -160,11 +160,14 @@ impl Suite {
     }
 }
 
-/// Debian's, which the suite installs for itself: what else is on the PATH may be any version.
+/// Debian's, which the documentation speaks of; else whichever is found.
 fn command_line() -> Result<&'static str> {
     const DEBIAN: &str = "/usr/bin/aws";
-    provide(&[DEBIAN, "--version"], "awscli")?;
-    Ok(DEBIAN)
+    if Path::new(DEBIAN).exists() {
+        return Ok(DEBIAN);
+    }
+    provide(&["aws", "--version"], "awscli")?;
+    Ok("aws")
 }
 
 fn cargo() -> Command {

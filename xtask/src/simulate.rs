@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             println!("{done} seeds, {:.0} s", begun.elapsed().as_secs_f64());
         }
         match simulate(seed, &options) {
-            Ok(tally) => add(&mut total, &tally),
+            Ok(tally) => total += &tally,
             Err(failure) if arguments.keep_going => {
                 println!("seed {seed}: {}: {}", failure.checker, failure.what);
                 failures += 1;
@@ -52,18 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         }
     }
-    let Tally { steps, crashes, executions, dispatches, .. } = total;
-    println!(
-        "{count} seeds, {steps} steps, {crashes} crashes, {executions} executions, {dispatches} \
-         dispatches, {failures} failures, {:.1} s",
-        begun.elapsed().as_secs_f64()
-    );
+    println!("{total}");
+    println!("{count} seeds, {failures} failures, {:.1} s", begun.elapsed().as_secs_f64());
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn add(total: &mut Tally, tally: &Tally) {
-    total.steps += tally.steps;
-    total.crashes += tally.crashes;
-    total.executions += tally.executions;
-    total.dispatches += tally.dispatches;
 }

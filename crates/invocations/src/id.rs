@@ -50,15 +50,19 @@ impl InvocationId {
         Self(digest(&[b"key", source.as_bytes(), key.as_bytes()]))
     }
 
-    /// The invocation that a delivery of another one becomes.
-    pub(crate) fn of_delivery(origin: Self, index: u32) -> Self {
-        Self(digest(&[b"delivery", &origin.0, &index.to_be_bytes()]))
+    /// The invocation that a delivery of another one becomes. A key may be used again once its first
+    /// invocation is gone, and what followed from that may still be there: so the moment of the acceptance
+    /// counts too.
+    pub(crate) fn of_delivery(origin: Self, accepted_ms: i64, index: u32) -> Self {
+        let (accepted, index) = (accepted_ms.to_be_bytes(), index.to_be_bytes());
+        Self(digest(&[b"delivery", &origin.0, &accepted, &index]))
     }
 
     /// The invocation that a dead letter becomes when it is sent back. It is in the same shard, so that
     /// one batch can end the letter and begin the invocation.
-    pub(crate) fn of_redrive(letter: Self) -> Self {
-        let mut bytes = digest(&[b"redrive", &letter.0]);
+    /// A key may lead to a letter again once the first is gone, so the moment of its acceptance counts.
+    pub(crate) fn of_redrive(letter: Self, accepted_ms: i64) -> Self {
+        let mut bytes = digest(&[b"redrive", &letter.0, &accepted_ms.to_be_bytes()]);
         bytes[..2].copy_from_slice(&letter.0[..2]);
         Self(bytes)
     }
@@ -198,8 +202,11 @@ mod tests {
         assert_eq!(InvocationId::of_key("ab", "c"), InvocationId::of_key("ab", "c"));
         assert_ne!(InvocationId::of_key("ab", "c"), InvocationId::of_key("a", "bc"));
         let id = InvocationId::drawn([7, 8]);
-        assert_ne!(InvocationId::of_delivery(id, 0), InvocationId::of_delivery(id, 1));
-        let redriven = InvocationId::of_redrive(id);
+        let of = |accepted_ms, index| InvocationId::of_delivery(id, accepted_ms, index);
+        assert_ne!(of(0, 0), of(0, 1));
+        assert_ne!(of(0, 0), of(1, 0), "another invocation of the same key");
+        let redriven = InvocationId::of_redrive(id, 0);
+        assert_ne!(redriven, InvocationId::of_redrive(id, 1));
         assert_ne!(redriven, id);
         for shards in [1, 3, 64] {
             assert_eq!(redriven.shard(shards), id.shard(shards));

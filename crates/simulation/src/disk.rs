@@ -23,4 +23,7 @@ pub(crate) fn crash(disk: &Disk, fault: Option<Fault>) {
     if fault == Some(Fault::LosesStarts) {
         disk.lose(Space::Executions);
     }
+    if fault == Some(Fault::LosesInvocations) {
+        disk.lose(Space::Invocations);
+    }
 }

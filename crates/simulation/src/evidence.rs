@@ -9,6 +9,7 @@ use everstep_executions::{
 use everstep_history::{Attempt, Event, Payload};
 
 use crate::disk::Disk;
+use crate::functions::Functions;
 use crate::ledger::{Ledger, Life};
 use crate::tasks::Witness;
 
@@ -37,6 +38,7 @@ pub(crate) struct Evidence {
     pub(crate) facts: Vec<(ExecutionId, Fact)>,
     /// Requests that an engine has taken and not answered.
     pub(crate) outstanding: BTreeMap<u64, Request>,
+    pub(crate) functions: Functions,
 }
 
 pub(crate) struct Machine {
@@ -45,6 +47,8 @@ pub(crate) struct Machine {
     pub(crate) express: bool,
     pub(crate) plain: bool,
     pub(crate) long: bool,
+    /// Records of invocations are sent to it.
+    pub(crate) sink: bool,
 }
 
 /// A failure that was told.
@@ -54,6 +58,8 @@ pub(crate) struct Told {
     pub(crate) by: Vec<u32>,
     /// The engine that was last answered.
     pub(crate) answered: Option<u32>,
+    /// The key of the invocation that it became.
+    pub(crate) invocation: Option<String>,
 }
 
 /// An execution as clients know it.

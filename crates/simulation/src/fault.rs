@@ -1,6 +1,7 @@
 //! Parts that are broken on purpose, to see that the checkers notice.
 
 use everstep_history::{Event, journal};
+use everstep_invocations::{Invocation, Session, State};
 use everstep_store::{Batch, Space};
 
 /// What is broken. Never part of an ordinary run.
@@ -46,6 +47,32 @@ pub enum Fault {
     LateTurns,
     /// Shards ask for a turn without end.
     Restless,
+    /// A crash takes the rows of invocations with it.
+    LosesInvocations,
+    /// The disk loses what says that an invocation waits for its retry.
+    LosesRetries,
+    /// Functions are said to have more slots than they have.
+    LendsSlots,
+    /// With each attempt code is given the one before it once more.
+    RunsEarlierAttempts,
+    /// Events with a key are accepted under an id that is drawn.
+    ForgetsKeys,
+    /// The disk loses what says which records are to be delivered.
+    DropsDeliveries,
+    /// The disk loses what says which invocations are dead letters.
+    DropsLetters,
+    /// The disk never removes the event of an invocation.
+    KeepsEvents,
+    /// Records leave a few commits before they should.
+    DeliversEarly,
+    /// Records are confirmed, and never reach their destination.
+    LosesRecords,
+    /// Workers are told that their answer counts when it does not.
+    AcceptsStaleAnswers,
+    /// The disk loses what sessions hear of their steps.
+    DropsSteps,
+    /// Failures are said to have been notified, and are not.
+    ForgetsNotifications,
 }
 
 /// What a broken disk makes of a batch.
@@ -55,6 +82,25 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
         Some(Fault::DropsClosed) => batch.writes.retain(|write| write.space != Space::Closed),
         Some(Fault::DropsOutbox) => batch.writes.retain(|write| write.space != Space::Outbox),
         Some(Fault::DropsLists) => batch.writes.retain(|write| write.space != Space::Lists),
+        Some(Fault::DropsDeliveries) => drop_order(&mut batch, 6),
+        Some(Fault::DropsLetters) => drop_order(&mut batch, 2),
+        Some(Fault::KeepsEvents) => batch.writes.retain(|write| {
+            let event = write.space == Space::Invocations && write.key.last() == Some(&1);
+            !event || write.value.is_some()
+        }),
+        Some(Fault::LosesRetries) => batch.writes.retain(|write| {
+            let record = write.value.as_deref().filter(|_| write.space == Space::Invocations);
+            let record = record.and_then(|row| Invocation::decode(row).ok());
+            !record.is_some_and(|record| matches!(record.state, State::Waiting { .. }))
+        }),
+        Some(Fault::DropsSteps) => batch.writes.retain(|write| {
+            let session = write
+                .value
+                .as_deref()
+                .filter(|_| write.space == Space::Invocations && write.key.last() == Some(&3));
+            let session = session.and_then(|row| Session::decode(row).ok());
+            !session.is_some_and(|session| session.steps.iter().any(|step| step.ended))
+        }),
         Some(Fault::KeepsSteps) => {
             batch.writes.retain(|write| write.space != Space::Journal || write.value.is_some());
         }
@@ -88,6 +134,12 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
         _ => {}
     }
     batch
+}
+
+fn drop_order(batch: &mut Batch, order: u8) {
+    batch.writes.retain(|write| {
+        write.space != Space::InvocationOrders || write.key.first() != Some(&order)
+    });
 }
 
 fn rewrite(batch: &mut Batch, mut change: impl FnMut(Event, &mut Vec<Event>)) {

@@ -9,10 +9,13 @@ mod dice;
 mod disk;
 mod evidence;
 mod fault;
+mod functions;
 mod ledger;
 mod log;
 mod post;
+mod tally;
 mod tasks;
+mod whose;
 mod workload;
 mod world;
 
@@ -23,6 +26,7 @@ use std::fmt;
 
 pub use checkers::names;
 pub use fault::Fault;
+pub use tally::Tally;
 
 /// How a run is made.
 #[derive(Debug, Clone, Copy)]
@@ -39,17 +43,6 @@ impl Default for Options {
     fn default() -> Self {
         Self { actions: 400, record: false, fault: None }
     }
-}
-
-/// What a run was.
-#[derive(Debug, Clone, Default)]
-pub struct Tally {
-    pub steps: u64,
-    pub crashes: u64,
-    pub executions: u64,
-    pub dispatches: u64,
-    /// Of everything that happened.
-    pub digest: u64,
 }
 
 /// A checker that was not satisfied.
@@ -97,6 +90,8 @@ fn run(seed: u64, options: &Options) -> Result<Tally, Box<Failure>> {
         Ok(()) => Ok(Tally {
             executions: world.evidence.subjects.len() as u64,
             dispatches: world.evidence.witness.dispatches,
+            invocations: world.evidence.functions.ledger.len() as u64,
+            attempts: world.evidence.functions.witness.starts,
             digest: world.log.digest(),
             ..world.tally
         }),

@@ -2,12 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use everstep_executions::ExecutionId;
+use crate::whose::Whose;
 
 pub(crate) struct Log {
     digest: DefaultHasher,
     record: bool,
-    lines: Vec<(Option<ExecutionId>, String)>,
+    lines: Vec<(Option<Whose>, String)>,
 }
 
 impl Log {
@@ -15,9 +15,9 @@ impl Log {
         Self { digest: DefaultHasher::new(), record, lines: Vec::new() }
     }
 
-    pub(crate) fn line(&mut self, id: Option<ExecutionId>, text: impl FnOnce() -> String) {
+    pub(crate) fn line(&mut self, whose: Option<Whose>, text: impl FnOnce() -> String) {
         if self.record {
-            self.lines.push((id, text()));
+            self.lines.push((whose, text()));
         }
     }
 
@@ -30,10 +30,10 @@ impl Log {
         self.digest.finish()
     }
 
-    /// Lines that concern an execution, or all of them.
-    pub(crate) fn lines(self, id: Option<ExecutionId>) -> Vec<String> {
-        let concerns = |of: &Option<ExecutionId>| id.is_none() || of.is_none() || *of == id;
-        let idle = |text: &str| id.is_some() && text.starts_with("tick");
+    /// Lines that concern an execution or an invocation, or all of them.
+    pub(crate) fn lines(self, whose: Option<Whose>) -> Vec<String> {
+        let concerns = |of: &Option<Whose>| whose.is_none() || of.is_none() || *of == whose;
+        let idle = |text: &str| whose.is_some() && text.starts_with("tick");
         self.lines
             .into_iter()
             .filter(|(of, text)| concerns(of) && !idle(text))

@@ -1,18 +1,25 @@
-//! What the engine says to itself. In order for each execution, in any order among them.
+//! The messages that an engine sends to itself. In order for each id, in any order among ids.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
-
-use everstep_executions::{ExecutionId, Message, Postbox};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::dice::Dice;
 
-#[derive(Default)]
-pub(crate) struct Post(Mutex<BTreeMap<ExecutionId, VecDeque<Message>>>);
+pub(crate) struct Post<I, M>(Mutex<BTreeMap<I, VecDeque<M>>>);
 
-impl Post {
-    pub(crate) fn take(&self, dice: &mut Dice) -> Option<Message> {
-        let mut boxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl<I, M> Default for Post<I, M> {
+    fn default() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+}
+
+impl<I: Ord + Copy, M> Post<I, M> {
+    pub(crate) fn put(&self, id: I, message: M) {
+        self.boxes().entry(id).or_default().push_back(message);
+    }
+
+    pub(crate) fn take(&self, dice: &mut Dice) -> Option<M> {
+        let mut boxes = self.boxes();
         let id = *boxes.keys().nth(dice.below(boxes.len()))?;
         let messages = boxes.get_mut(&id)?;
         let message = messages.pop_front();
@@ -23,13 +30,20 @@ impl Post {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.boxes().is_empty()
     }
-}
 
-impl Postbox for Post {
-    fn post(&self, id: ExecutionId, message: Message) {
-        let mut boxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        boxes.entry(id).or_default().push_back(message);
+    /// Drops all messages, and those that their end leads to.
+    pub(crate) fn clear(&self) {
+        loop {
+            let dropped = std::mem::take(&mut *self.boxes());
+            if dropped.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn boxes(&self) -> MutexGuard<'_, BTreeMap<I, VecDeque<M>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,7 +15,7 @@ fn the_same_seed_gives_the_same_run() {
 fn check(fault: Fault, checker: &str) {
     assert!(names().any(|name| name == checker), "there is no checker {checker}");
     let options = Options { fault: Some(fault), ..Options::default() };
-    let mut noticed = (1..=60).filter_map(|seed| simulate(seed, &options).err());
+    let mut noticed = (1..=200).filter_map(|seed| simulate(seed, &options).err());
     assert!(
         noticed.any(|failure| failure.checker == checker),
         "{checker} has not noticed {fault:?}"
@@ -109,4 +109,61 @@ fn another_owner_is_noticed() {
 #[test]
 fn a_shard_that_never_rests_is_noticed() {
     check(Fault::Restless, "the_engine_comes_to_rest");
+}
+
+#[test]
+fn a_disk_that_loses_invocations_is_noticed() {
+    check(Fault::LosesInvocations, "accepted_is_never_lost");
+}
+
+#[test]
+fn lost_retries_of_functions_are_noticed() {
+    check(Fault::LosesRetries, "attempts_exact");
+}
+
+#[test]
+fn an_attempt_that_code_is_given_too_late_is_noticed() {
+    check(Fault::RunsEarlierAttempts, "no_attempt_after_a_later_one_ended");
+}
+
+#[test]
+fn an_answer_accepted_too_often_is_noticed() {
+    check(Fault::AcceptsStaleAnswers, "an_answer_counts_once");
+}
+
+#[test]
+fn a_slot_too_many_is_noticed() {
+    check(Fault::LendsSlots, "slots_are_kept");
+}
+
+#[test]
+fn a_key_that_is_forgotten_is_noticed() {
+    check(Fault::ForgetsKeys, "a_key_runs_once");
+}
+
+#[test]
+fn lost_deliveries_are_noticed() {
+    check(Fault::LosesRecords, "a_record_arrives_after_its_commit_and_at_least_once");
+    check(Fault::DropsDeliveries, "invocation_rows_agree");
+    check(Fault::DeliversEarly, "a_record_arrives_after_its_commit_and_at_least_once");
+}
+
+#[test]
+fn lost_letters_are_noticed() {
+    check(Fault::DropsLetters, "dead_letters_agree");
+}
+
+#[test]
+fn invocations_that_are_never_removed_are_noticed() {
+    check(Fault::KeepsEvents, "invocations_are_removed_in_time");
+}
+
+#[test]
+fn a_session_that_does_not_hear_of_its_steps_is_noticed() {
+    check(Fault::DropsSteps, "sessions_end");
+}
+
+#[test]
+fn a_notification_that_is_forgotten_is_noticed() {
+    check(Fault::ForgetsNotifications, "notifications_become_invocations");
 }

@@ -30,7 +30,7 @@ crash: asl executions history interpreter store store-embedded
 drivers: asl executions history interpreter
 local: analysis asl interpreter source story
 runners: asl client executions interpreter retry
-simulation: asl executions history interpreter store
+simulation: asl executions history interpreter invocations retry store
 server: api asl client config executions expr history interpreter invocations retry runners signature source store store-embedded
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
 xtask: api asl executions expr interpreter server simulation store

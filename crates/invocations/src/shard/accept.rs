@@ -6,7 +6,7 @@ use everstep_retry::Policy;
 use everstep_store::{Batch, Space};
 
 use super::Shard;
-use super::slot::Slot;
+use super::slot::{Response, Slot};
 use crate::after::After;
 use crate::error::{Error, Result};
 use crate::function::{Failure, FunctionSettings, Terms};
@@ -182,6 +182,7 @@ pub(super) fn given(invocation: Invocation, payload: Arc<[u8]>, batch: &mut Batc
     batch.put(Space::InvocationOrders, layout::at(Order::Accepted, accepted_ms, id), Vec::new());
     let mut slot = Box::new(Slot::new(invocation));
     slot.payload = Some(payload);
+    slot.response = Response::Known(None);
     slot
 }
 

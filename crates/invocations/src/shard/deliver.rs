@@ -84,7 +84,7 @@ impl Shard {
         (record, bare): (Vec<u8>, Vec<u8>),
         done: Delivered,
     ) {
-        let id = InvocationId::of_delivery(invocation.id, index);
+        let id = follower(invocation, index);
         if let Some(function) = target.function() {
             let depth = invocation.source.depth + 1;
             self.send_event(invocation, id, function, (record, depth, None), done);
@@ -114,7 +114,7 @@ impl Shard {
             EdgeInput::Error => report::error_input(invocation, response),
         };
         let session = invocation.session.map(|id| (id, invocation.step + 1));
-        let id = InvocationId::of_delivery(invocation.id, index);
+        let id = follower(invocation, index);
         let depth = invocation.source.depth;
         self.send_event(invocation, id, &edge.function, (input, depth, session), done);
     }
@@ -149,9 +149,7 @@ impl Shard {
             StepOutcome::Failed { error, cause }
         };
         let next = (0..).zip(invocation.routes()).filter_map(|(index, route)| match route {
-            Route::Next(edge) => {
-                Some((InvocationId::of_delivery(invocation.id, index), edge.function.clone()))
-            }
+            Route::Next(edge) => Some((follower(invocation, index), edge.function.clone())),
             _ => None,
         });
         let function = invocation.function.clone();
@@ -255,4 +253,9 @@ impl Shard {
         }
         Ok(())
     }
+}
+
+/// The invocation that a delivery becomes.
+fn follower(invocation: &Invocation, index: u32) -> InvocationId {
+    InvocationId::of_delivery(invocation.id, invocation.accepted_ms, index)
 }

@@ -33,6 +33,8 @@ struct Tray {
     known: usize,
     /// Where to go on reading, if there may be rows that are not known here.
     behind: Option<Cursor>,
+    /// There was no room for a delivery since the reading began at the start.
+    missed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +57,7 @@ impl Outbox {
         let tray = self.trays.entry(to).or_default();
         if tray.known >= most {
             tray.behind.get_or_insert(Cursor::Start);
+            tray.missed = true;
             return false;
         }
         tray.known += 1;
@@ -102,13 +105,15 @@ impl Outbox {
         })
     }
 
-    /// So far rows have been read; to the end if there is no last one. Those that were passed over on the
-    /// way are found the next time round.
+    /// So far rows have been read; to the end if there is no last one. What found no room since the reading
+    /// began may be behind it, and is found the next time round. To read once more without such a reason
+    /// would never end: rows stay until they are confirmed.
     pub(super) fn has_read(&mut self, to: Addressee, from: &Cursor, last: Option<Vec<u8>>) {
         let tray = self.trays.entry(to).or_default();
+        tray.missed &= *from != Cursor::Start;
         tray.behind = match last {
             Some(last) => Some(Cursor::After(last)),
-            None => (*from != Cursor::Start).then_some(Cursor::Start),
+            None => tray.missed.then_some(Cursor::Start),
         };
         if tray.known == 0 && tray.behind.is_none() {
             self.trays.remove(&to);
@@ -149,12 +154,30 @@ mod tests {
         let mut outbox = Outbox::default();
         outbox.found(to);
         outbox.has_read(to, &Cursor::Start, Some(vec![1]));
+        for number in 0..5 {
+            outbox.enter(place(number), to, 4);
+        }
+        (0..4).for_each(|number| outbox.leave(place(number)));
         let (_, cursor, _) = outbox.next_to_read(4).expect("there is more");
         outbox.has_read(to, &cursor, None);
         assert_eq!(outbox.next_to_read(4), Some((to, Cursor::Start, 4)));
         outbox.has_read(to, &Cursor::Start, None);
         assert_eq!(outbox.next_to_read(4), None);
         assert!(outbox.trays.is_empty());
+    }
+
+    #[test]
+    fn reading_ends_while_all_that_was_read_is_under_way() {
+        let to = Addressee::named("f");
+        let mut outbox = Outbox::default();
+        outbox.found(to);
+        (0..2).for_each(|number| assert!(outbox.enter(place(number), to, 4)));
+        let (_, cursor, room) = outbox.next_to_read(4).expect("there may be rows");
+        assert_eq!((&cursor, room), (&Cursor::Start, 2), "as many as there are");
+        outbox.has_read(to, &cursor, Some(vec![1]));
+        let (_, cursor, _) = outbox.next_to_read(4).expect("there may be more");
+        outbox.has_read(to, &cursor, None);
+        assert_eq!(outbox.next_to_read(4), None);
     }
 
     #[test]

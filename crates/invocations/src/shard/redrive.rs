@@ -27,7 +27,7 @@ impl Shard {
             Ok(letter) => (letter, reply),
             Err(error) => return reply(Err(error)),
         };
-        let into = InvocationId::of_redrive(id);
+        let into = InvocationId::of_redrive(id, letter.invocation.accepted_ms);
         let events = decide(&letter.invocation, &Input::Redrive { into }, now_ms, 0.0);
         let begun = events.map_err(|_| Error::WrongState).and_then(|events| {
             let mut batch = Batch::new(self.shard);

@@ -12,14 +12,23 @@ use crate::world::World;
 
 pub(super) struct Slot {
     pub(super) invocation: Invocation,
-    /// The event and the answer, if they are in memory; otherwise the store has them.
+    /// The event, if it is in memory; otherwise the store has it.
     pub(super) payload: Option<Arc<[u8]>>,
-    pub(super) response: Option<Arc<[u8]>>,
+    pub(super) response: Response,
     pub(super) watchers: Vec<Reply<Finished>>,
     /// The last commit that concerns it.
     pub(super) ticket: u64,
     /// Removed, though the store may still show it.
     pub(super) gone: bool,
+}
+
+/// What the last attempt that ended has said.
+#[derive(Clone)]
+pub(super) enum Response {
+    /// The store has it.
+    Stored,
+    /// The store may show another one: what is on its way, or that of an earlier invocation with the same key.
+    Known(Option<Arc<[u8]>>),
 }
 
 /// What an invocation was before it was changed.
@@ -32,7 +41,7 @@ pub(super) struct Before {
 
 impl Slot {
     pub(super) fn new(invocation: Invocation) -> Self {
-        let (payload, response, watchers) = (None, None, Vec::new());
+        let (payload, response, watchers) = (None, Response::Stored, Vec::new());
         Self { invocation, payload, response, watchers, ticket: 0, gone: false }
     }
 
@@ -67,8 +76,11 @@ impl Slot {
     }
 
     pub(super) fn response(&self, world: &World, shard: Shard) -> Result<Option<Arc<[u8]>>> {
-        if self.response.is_some() || self.invocation.attempts.started() == 0 {
-            return Ok(self.response.clone());
+        if let Response::Known(response) = &self.response {
+            return Ok(response.clone());
+        }
+        if self.invocation.attempts.started() == 0 {
+            return Ok(None);
         }
         let key = layout::part(self.invocation.id, Part::Response);
         Ok(world.store.get(shard, Space::Invocations, &key)?.map(Into::into))

@@ -1,10 +1,13 @@
 //! How what happened becomes rows, and what follows when they are durable.
 
+use std::sync::Arc;
+
 use everstep_store::{Batch, Space};
 
 use super::Shard;
-use super::slot::{Before, Slot};
+use super::slot::{Before, Response, Slot};
 use crate::after::After;
+use crate::error::Result;
 use crate::function::Outcome;
 use crate::invocation::{Input, Invocation, State, decide};
 use crate::layout::{self, Order, Part};
@@ -37,8 +40,15 @@ impl Shard {
         if (over || before.running && !slot.is_running()) && self.world.observer.wants_changes() {
             after.push(After::Observe(Box::new(slot.invocation.clone())));
         }
-        self.watching -= conclude(slot, before, &mut after);
+        let response = self.last_response(slot, before);
+        self.watching -= conclude(slot, before, &response, &mut after);
         slot.ticket = self.commit(batch, after);
+    }
+
+    /// What those are given who wait for an end: what the last attempt has said, in this life or before.
+    fn last_response(&self, slot: &Slot, before: &Before) -> Result<Option<Arc<[u8]>>> {
+        let wanted = !before.over && slot.invocation.state.is_over() && !slot.watchers.is_empty();
+        if wanted { slot.response(&self.world, self.shard) } else { Ok(None) }
     }
 
     pub(super) fn rows(
@@ -119,13 +129,18 @@ impl Shard {
 pub(super) fn respond(slot: &mut Slot, outcome: &Outcome, batch: &mut Batch) {
     if let Some(response) = outcome.response() {
         let key = layout::part(slot.invocation.id, Part::Response);
-        slot.response = Some(response.clone().into());
+        slot.response = Response::Known(Some(response.clone().into()));
         batch.put(Space::Invocations, key, response);
     }
 }
 
 /// What follows from an end: deliveries, and answers to those who waited for it; how many they were.
-fn conclude(slot: &mut Slot, before: &Before, after: &mut Vec<After>) -> usize {
+fn conclude(
+    slot: &mut Slot,
+    before: &Before,
+    response: &Result<Option<Arc<[u8]>>>,
+    after: &mut Vec<After>,
+) -> usize {
     if before.over || !slot.invocation.state.is_over() {
         return 0;
     }
@@ -135,7 +150,8 @@ fn conclude(slot: &mut Slot, before: &Before, after: &mut Vec<After>) -> usize {
     let watchers = std::mem::take(&mut slot.watchers);
     let count = watchers.len();
     for watcher in watchers {
-        after.push(After::reply(watcher, Ok(slot.finished(slot.response.clone()))));
+        let finished = response.clone().map(|response| slot.finished(response));
+        after.push(After::reply(watcher, finished));
     }
     count
 }

@@ -3,6 +3,7 @@
 use everstep_store::{Batch, Scan, Space};
 
 use super::Shard;
+use super::slot::Slot;
 use crate::error::Result;
 use crate::id::InvocationId;
 use crate::layout::{self, Order, Part};
@@ -46,7 +47,10 @@ impl Shard {
     }
 
     fn remove_invocation(&mut self, order: Order, id: InvocationId, key: Vec<u8>, now_ms: i64) {
-        let Some(slot) = self.take_or_strand(id, now_ms) else { return };
+        let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
+        if !self.is_filed(&slot, &key) {
+            return self.put_back(slot);
+        }
         if slot.invocation.is_routed() && slot.invocation.dead == (order == Order::Dead) {
             return self.remove(slot, key, Vec::new());
         }
@@ -56,9 +60,16 @@ impl Shard {
             batch.remove(Space::InvocationOrders, key);
             let key = layout::at(Order::Closed, now_ms, id);
             batch.put(Space::InvocationOrders, key, Vec::new());
-            self.commit(batch, Vec::new());
+            slot.ticket = self.commit(batch, Vec::new());
         }
         self.put_back(slot);
+    }
+
+    /// Whether an invocation stands at that place of an order. The store may have shown a place that has been
+    /// given up, of this invocation or of an earlier one with the same key.
+    fn is_filed(&self, slot: &Slot, key: &[u8]) -> bool {
+        let stored = || self.world.store.get(self.shard, Space::InvocationOrders, key);
+        self.ledger.is_acknowledged(slot.ticket) && matches!(stored(), Ok(Some(_)))
     }
 
     fn remove_session(&mut self, id: InvocationId, key: Vec<u8>) {

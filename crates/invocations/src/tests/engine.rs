@@ -85,8 +85,14 @@ fn a_call_without_a_key_does_not_wait_for_a_slot() {
     let mut one = settings("f", fixed(3, 0));
     one.concurrency = 1;
     running.house.script.set("f", one, holds());
-    running.invocations.invoke(request("f", "{}", None), None, Box::new(|_| {}));
-    assert_eq!(running.invoke(request("f", "{}", None)), Err(Error::Throttled));
+    let (sender, receiver) = mpsc::channel();
+    for _ in 0..2 {
+        let sender = sender.clone();
+        let reply = Box::new(move |answer| drop(sender.send(answer)));
+        running.invocations.invoke(request("f", "{}", None), None, reply);
+    }
+    // Which of them has the slot is not known.
+    assert_eq!(running.answer(&receiver), Err(Error::Throttled));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Requests that are repeated.
 
 use super::house::{House, error, fails, fixed, holds, settings};
-use crate::message::{Acceptance, Manner, Message};
-use crate::{Accepted, Finished, InvocationId};
+use crate::message::{Acceptance, Manner, Message, Resend};
+use crate::{Accepted, Filter, Finished, InvocationId, Target};
 use std::sync::Arc;
 use std::sync::mpsc;
 
@@ -76,7 +76,7 @@ fn a_failure_may_be_no_answer() {
         assert_eq!(state(answer), "Succeeded");
     }
     assert_eq!(house.starts("f").len(), 3);
-    assert_eq!(house.all(&crate::Filter::default()).len(), 1, "nothing is left of those before it");
+    assert_eq!(house.all(&Filter::default()).len(), 1, "nothing is left of those before it");
 }
 
 #[test]
@@ -136,4 +136,58 @@ fn an_end_is_waited_for_or_already_known() {
         house.watch(InvocationId::of_key("", "")).try_recv(),
         Ok(Err(crate::Error::NotFound))
     );
+}
+
+/// The dead letter that followed from the first invocation of a key is still there when the key is used again.
+#[test]
+fn what_follows_from_a_key_that_is_used_again_is_not_what_followed_before() {
+    let mut house = House::new();
+    let mut first = settings("f", fixed(0, 0));
+    first.terms.on_success = vec![Target("function:g".to_owned())];
+    house.script.set("f", first, fails(0));
+    house.script.set("g", settings("g", fixed(0, 0)), fails(u32::MAX));
+    for _ in 0..2 {
+        let acceptance = keyed(&mut house, Manner::Asynchronous);
+        house.send(acceptance);
+        house.pass(8.0 * 24.0 * 3600.0);
+    }
+    assert_eq!(house.starts("g").len(), 2);
+    assert_eq!(house.all(&Filter { dead: true, ..Filter::default() }).len(), 2);
+}
+
+#[test]
+fn a_letter_of_a_key_that_is_used_again_is_sent_back_as_another_invocation() {
+    let mut house = House::new();
+    house.script.set("f", settings("f", fixed(0, 0)), fails(u32::MAX));
+    let mut sent = Vec::new();
+    for _ in 0..2 {
+        let acceptance = keyed(&mut house, Manner::Asynchronous);
+        let id = acceptance.id;
+        house.send(acceptance);
+        house.settle();
+        let answer = house.ask(|reply| Message::Redrive { id, redrive: Resend::default(), reply });
+        sent.push(answer.try_recv().expect("an answer").expect("it is a letter"));
+        house.pass(8.0 * 24.0 * 3600.0);
+    }
+    assert_ne!(sent[0], sent[1]);
+    assert_eq!(house.all(&Filter { dead: true, ..Filter::default() }).len(), 2, "both are letters");
+}
+
+/// An event grows too old after an attempt has failed and a restart: who waits for it is given what the attempt said.
+#[test]
+fn who_waits_is_given_what_the_last_attempt_said_before_a_restart() {
+    let mut house = House::new();
+    let mut f = settings("f", fixed(3, 60));
+    f.event_age_max_ms = Some(90_000);
+    house.script.set("f", f, Arc::new(|_| error("E")));
+    let id = house.accept("f", "{}");
+    house.settle();
+    house.open();
+    let answer = house.watch(id);
+    house.script.remove("f");
+    house.pass(100.0);
+    let finished = answer.try_recv().expect("an answer").expect("finished");
+    assert_eq!(finished.state.name(), "Expired");
+    assert_eq!(finished.response, house.show(id).response);
+    assert!(finished.response.is_some());
 }

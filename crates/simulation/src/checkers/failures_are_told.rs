@@ -23,7 +23,7 @@ impl Checker for Check {
         let life = lives.find(|life| started_ms(life) == Some(failed.started_ms));
         let step = life.and_then(|life| life.steps.get(sequence as usize));
         let Some((standing, at_ms)) = step.and_then(end) else {
-            return Err((Some(id), format!("step {sequence} is told, and ends nothing")));
+            return Err((Some(id.into()), format!("step {sequence} is told, and ends nothing")));
         };
         let durable = step.is_some_and(|step| step.batch <= durable_to);
         ensure(durable, id, || format!("step {sequence} is told before it is durable"))?;

@@ -59,7 +59,7 @@ fn check_lists(evidence: &Evidence, standing: Option<Standing>) -> Verdict {
             let id = shown.symmetric_difference(&expected).next().copied();
             let what =
                 format!("{standing:?}: listed {shown:?}, expected {expected:?}, sorted {sorted}");
-            return Err((id, what));
+            return Err((id.map(Into::into), what));
         }
     }
     Ok(())
@@ -133,7 +133,7 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
         if !right {
             let id = head.filter(|id| present(*id).is_some()).or(tail);
             return Err((
-                id,
+                id.map(Into::into),
                 format!("a row of {} belongs to nothing: {key:?} {value:?}", space.name()),
             ));
         }

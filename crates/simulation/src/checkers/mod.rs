@@ -1,37 +1,54 @@
 //! What must always hold, each invariant in a file of its own, stated at its head.
 
+mod a_key_runs_once;
+mod a_record_arrives_after_its_commit_and_at_least_once;
 mod a_result_counts_once;
+mod accepted_is_never_lost;
 mod acknowledged_is_durable;
+mod an_answer_counts_once;
+mod attempts_exact;
+mod dead_letters_agree;
 mod every_execution_ends_or_waits_for_something;
 mod every_request_is_answered;
 mod failures_are_told;
+mod invocation_rows_agree;
+mod invocations_are_removed_in_time;
 mod lists_agree;
 mod no_acknowledged_start_lost;
+mod no_attempt_after_a_later_one_ended;
 mod no_completed_step_run_again;
+mod notifications_become_invocations;
 mod recovery_is_a_fold;
 mod retention_removes_everything;
 mod retry_counts_exact;
 mod same_attempt_same_id;
+mod sessions_end;
+mod slots_are_kept;
 mod timers_fire_and_never_early;
 
 use std::fmt;
 
 use everstep_executions::{ExecutionId, Failed, Task};
+use everstep_invocations::{Attempt, Delivery};
 use everstep_store::Batch;
 
 use crate::evidence::{Evidence, Reply, Request};
+use crate::functions::ledger::Life as Invocation;
+use crate::functions::workers::Receipt;
+use crate::functions::{Reply as InvocationReply, Request as InvocationRequest};
 use crate::ledger::Life;
+use crate::whose::Whose;
 
 /// Something that must hold does not.
 #[derive(Debug)]
 pub(crate) struct Violation {
     pub(crate) checker: &'static str,
-    pub(crate) id: Option<ExecutionId>,
+    pub(crate) id: Option<Whose>,
     pub(crate) what: String,
 }
 
 impl Violation {
-    pub(crate) fn boxed(checker: &'static str, id: Option<ExecutionId>, what: String) -> Box<Self> {
+    pub(crate) fn boxed(checker: &'static str, id: Option<Whose>, what: String) -> Box<Self> {
         Box::new(Self { checker, id, what })
     }
 }
@@ -42,8 +59,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The execution concerned, and what is wrong with it.
-type Verdict = Result<(), (Option<ExecutionId>, String)>;
+/// Whom it concerns, and what is wrong.
+type Verdict = Result<(), (Option<Whose>, String)>;
 
 /// Each method is called when its occasion comes, with all that is known then.
 trait Checker: Sync {
@@ -79,6 +96,36 @@ trait Checker: Sync {
         Ok(())
     }
 
+    /// Code is given an attempt of an invocation when this batch was the last that was durable.
+    fn attempt_started(&self, _: &Evidence, _attempt: &Attempt, _durable_to: u64) -> Verdict {
+        Ok(())
+    }
+
+    /// A worker has been told whether its answer counts.
+    fn attempt_settled(&self, _evidence: &Evidence, _receipt: &Receipt) -> Verdict {
+        Ok(())
+    }
+
+    /// A record left for its destination when this batch was the last that was durable.
+    fn delivery(&self, _evidence: &Evidence, _delivery: &Delivery, _durable_to: u64) -> Verdict {
+        Ok(())
+    }
+
+    /// A request about an invocation has been answered, and what was said is the last of the facts.
+    fn invocation_reply(
+        &self,
+        _evidence: &Evidence,
+        _request: &InvocationRequest,
+        _reply: &InvocationReply,
+    ) -> Verdict {
+        Ok(())
+    }
+
+    /// The whole story of an invocation so far.
+    fn invocation(&self, _evidence: &Evidence, _life: &Invocation) -> Verdict {
+        Ok(())
+    }
+
     fn before_crash(&self, _evidence: &Evidence) -> Verdict {
         Ok(())
     }
@@ -100,18 +147,30 @@ trait Checker: Sync {
 }
 
 const ALL: &[&dyn Checker] = &[
+    &a_key_runs_once::Check,
+    &a_record_arrives_after_its_commit_and_at_least_once::Check,
     &a_result_counts_once::Check,
+    &accepted_is_never_lost::Check,
     &acknowledged_is_durable::Check,
+    &an_answer_counts_once::Check,
+    &attempts_exact::Check,
+    &dead_letters_agree::Check,
     &every_execution_ends_or_waits_for_something::Check,
     &every_request_is_answered::Check,
     &failures_are_told::Check,
+    &invocation_rows_agree::Check,
+    &invocations_are_removed_in_time::Check,
     &lists_agree::Check,
     &no_acknowledged_start_lost::Check,
+    &no_attempt_after_a_later_one_ended::Check,
     &no_completed_step_run_again::Check,
+    &notifications_become_invocations::Check,
     &recovery_is_a_fold::Check,
     &retention_removes_everything::Check,
     &retry_counts_exact::Check,
     &same_attempt_same_id::Check,
+    &sessions_end::Check,
+    &slots_are_kept::Check,
     &timers_fire_and_never_early::Check,
 ];
 
@@ -152,6 +211,26 @@ pub(crate) fn reply(evidence: &Evidence, request: &Request, reply: &Reply) -> Ou
     each(|checker| checker.reply(evidence, request, reply))
 }
 
+pub(crate) fn attempt_started(evidence: &Evidence, attempt: &Attempt, durable_to: u64) -> Outcome {
+    each(|checker| checker.attempt_started(evidence, attempt, durable_to))
+}
+
+pub(crate) fn attempt_settled(evidence: &Evidence, receipt: &Receipt) -> Outcome {
+    each(|checker| checker.attempt_settled(evidence, receipt))
+}
+
+pub(crate) fn delivery(evidence: &Evidence, delivery: &Delivery, durable_to: u64) -> Outcome {
+    each(|checker| checker.delivery(evidence, delivery, durable_to))
+}
+
+pub(crate) fn invocation_reply(
+    evidence: &Evidence,
+    request: &InvocationRequest,
+    reply: &InvocationReply,
+) -> Outcome {
+    each(|checker| checker.invocation_reply(evidence, request, reply))
+}
+
 pub(crate) fn before_crash(evidence: &mut Evidence) -> Outcome {
     lives(evidence)?;
     each(|checker| checker.before_crash(evidence))
@@ -176,10 +255,14 @@ fn lives(evidence: &mut Evidence) -> Outcome {
         each(|checker| checker.life(evidence, life))?;
     }
     evidence.ledger.mark_seen();
+    for life in evidence.functions.ledger.all().filter(|life| life.fresh) {
+        each(|checker| checker.invocation(evidence, life))?;
+    }
+    evidence.functions.ledger.mark_seen();
     Ok(())
 }
 
-/// Says what is wrong with an execution, unless it holds.
-fn ensure(holds: bool, id: ExecutionId, what: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err((Some(id), what())) }
+/// Says what is wrong, unless it holds.
+fn ensure(holds: bool, whose: impl Into<Whose>, what: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err((Some(whose.into()), what())) }
 }

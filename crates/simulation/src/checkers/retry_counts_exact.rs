@@ -42,7 +42,7 @@ impl Checker for Check {
             let visit = visits.entry(frame).or_default();
             let state = execution.state_of(frame);
             take(visit, state, event)
-                .map_err(|what| (Some(life.id), format!("{what}: {event:?}")))?;
+                .map_err(|what| (Some(life.id.into()), format!("{what}: {event:?}")))?;
         }
         ensure(true, life.id, String::new)
     }

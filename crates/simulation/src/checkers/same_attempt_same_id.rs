@@ -22,7 +22,10 @@ impl Checker for Check {
             return Ok(());
         }
         let Some((_, batch, generation)) = evidence.scheduled(id, attempt) else {
-            return Err((Some(id), format!("{attempt:?} was never scheduled, and is dispatched")));
+            return Err((
+                Some(id.into()),
+                format!("{attempt:?} was never scheduled, and is dispatched"),
+            ));
         };
         ensure(batch <= durable_to, id, || {
             format!("{attempt:?} is dispatched before it is durable")

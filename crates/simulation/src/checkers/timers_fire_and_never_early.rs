@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 
 use everstep_history::{Attempt, Event, FrameId};
+use everstep_invocations::State;
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;
+use crate::functions::ledger::Life as Invocation;
 use crate::ledger::{Life, Step};
 
 pub(super) struct Check;
@@ -31,7 +33,10 @@ impl Checker for Check {
                 ..,
             )) = evidence.scheduled(life.id, *attempt)
             else {
-                return Err((Some(life.id), format!("no heartbeat was expected: {event:?}")));
+                return Err((
+                    Some(life.id.into()),
+                    format!("no heartbeat was expected: {event:?}"),
+                ));
             };
             let sign = evidence.signs.get(&(life.id, *attempt)).copied().unwrap_or(*begun);
             let due = sign + i64::try_from(*seconds).unwrap_or(i64::MAX) * 1000;
@@ -62,8 +67,20 @@ impl Checker for Check {
                 format!("due at {due}, and its shard wants its next turn at {turn:?}")
             })?;
         }
-        Ok(())
+        evidence.functions.ledger.present().try_for_each(|life| retry_in_time(evidence, life))
     }
+}
+
+/// The retry of an invocation is not overdue, and its shard asks for a turn in time.
+fn retry_in_time(evidence: &Evidence, life: &Invocation) -> Verdict {
+    let State::Waiting { due_ms } = life.invocation().state else { return Ok(()) };
+    let now = evidence.now_ms;
+    // One that is due, or was before the clock was set back, may wait for a slot.
+    let shard = usize::from(life.id.shard(evidence.shard_count).0);
+    let turn = evidence.functions.engine.next_ms[shard];
+    ensure(due_ms <= evidence.latest_ms || turn.is_some_and(|turn| turn <= due_ms), life.id, || {
+        format!("due at {due_ms}, it is {now}, and its shard wants its next turn at {turn:?}")
+    })
 }
 
 /// What may not happen before when.

@@ -39,6 +39,7 @@ impl World {
                 self.log_step(id, batch);
                 checkers::step(&self.evidence, id)?;
             }
+            self.absorb_invocations(&written, moment)?;
         }
         for asked in self.runner.take_unseen() {
             match asked {
@@ -46,33 +47,35 @@ impl World {
                 Asked::Tell(failed, durable_to) => self.heard(*failed, durable_to)?,
                 Asked::Cancel(cancelled) => {
                     let (id, attempt) = (cancelled.execution, cancelled.attempt);
-                    self.log.line(Some(id), || format!("cancel {attempt:?}"));
+                    self.log.line(Some(id.into()), || format!("cancel {attempt:?}"));
                     if let Some(tried) = self.evidence.witness.of(id, attempt) {
                         tried.cancelled = true;
                     }
                 }
             }
         }
-        let replies =
+        self.absorb_functions()?;
+        let mut replies =
             std::mem::take(&mut *self.replies.lock().unwrap_or_else(PoisonError::into_inner));
+        // Those that wait for one thing are answered in no order.
+        replies.sort_by_key(|(number, _)| *number);
         for (number, reply) in replies {
             self.replied(number, reply)?;
         }
         Ok(())
     }
 
-    /// Who is told of a failure says so, or dies before he can.
+    /// A failure is to be notified; some are held until the engine dies.
     fn heard(&mut self, failed: Failed, durable_to: u64) -> Outcome {
         let (id, started_ms, sequence) = (failed.execution, failed.started_ms, failed.sequence);
-        self.log.line(Some(id), || format!("told of step {sequence}"));
+        self.log.line(Some(id.into()), || format!("told of step {sequence}"));
         self.log.count((id, started_ms, sequence));
         checkers::tell(&self.evidence, &failed, durable_to)?;
         let generation = self.evidence.generation;
         let told = self.evidence.told.entry((id, started_ms, sequence)).or_default();
         told.by.push(generation);
         if self.calm || self.dice.percent(60) {
-            told.answered = Some(generation);
-            failed.told();
+            self.notify(failed);
         }
         Ok(())
     }
@@ -82,7 +85,7 @@ impl World {
             return;
         };
         let now = self.evidence.now_ms;
-        self.log.line(Some(id), || format!("at {now} batch {batch}: {:?}", step.events));
+        self.log.line(Some(id.into()), || format!("at {now} batch {batch}: {:?}", step.events));
     }
 
     pub(super) fn replied(&mut self, number: u64, reply: Reply) -> Outcome {
@@ -97,11 +100,12 @@ impl World {
             }
             (_, reply) => reply,
         };
-        self.log.line(Some(id), || format!("reply to {number}: {}", brief(&reply)));
+        self.log.line(Some(id.into()), || format!("reply to {number}: {}", brief(&reply)));
         self.log.count((number, reply.is_ok(), self.evidence.now_ms));
         self.note_settled(&request, &reply);
         self.note_fact(id, &request, &reply);
         checkers::reply(&self.evidence, &request, &reply)?;
+        self.delivery_started(number, &reply)?;
         match (&request.ask, &reply) {
             (Ask::Report { attempt, say: Say::Started }, Ok(_)) => {
                 self.plan_result(request.subject, *attempt);

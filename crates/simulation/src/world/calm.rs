@@ -18,10 +18,10 @@ impl World {
     pub(super) fn drain(&mut self) -> Outcome {
         for _ in 0..300 {
             let mut busy = false;
-            if self.evidence.runtime.failure().is_some() {
+            if self.has_failed() {
                 self.crash()?;
             }
-            while self.deliver_post()? {
+            while self.deliver_post()? || self.handle_function_message()? {
                 busy = true;
             }
             while self.evidence.disk.waiting() > 0 {
@@ -33,7 +33,12 @@ impl World {
                 self.tick(index)?;
                 busy |= self.evidence.next_ms[index].is_some_and(|next| next <= self.told_ms());
             }
-            let failed = self.evidence.runtime.failure().is_some();
+            for index in 0..self.evidence.functions.engine.shard_count() {
+                self.tick_functions(index)?;
+                let next = self.evidence.functions.engine.next_ms[index];
+                busy |= next.is_some_and(|next| next <= self.told_ms());
+            }
+            let failed = self.has_failed() || !self.evidence.functions.engine.is_idle();
             if !busy && !failed && self.evidence.disk.waiting() == 0 && self.post.is_empty() {
                 return Ok(());
             }
@@ -48,20 +53,27 @@ impl World {
     pub(super) fn calm_down(&mut self) -> Outcome {
         self.calm = true;
         self.log.line(None, || "calm".to_owned());
+        self.restore_functions();
         self.rest()?;
         for _ in 0..8000 {
             self.deliver_due()?;
+            self.land_due_functions()?;
             self.drain()?;
             self.answer_open();
+            self.answer_hanging();
+            self.answer_silent_destinations();
             let Some(step) = self.until_something() else { break };
             self.true_ms += step.max(0);
             self.set_clock();
         }
         self.rest()?;
-        if let Some(kept) = self.evidence.settings.retention_ms {
-            self.true_ms += kept;
+        let functions = &self.evidence.functions.settings;
+        let kept = self.evidence.settings.retention_ms.unwrap_or(0);
+        let sweep_every_ms = self.evidence.settings.sweep_every_ms.max(functions.sweep_every_ms);
+        {
+            self.true_ms += kept.max(functions.retention_ms);
             for _ in 0..12 {
-                self.true_ms += self.evidence.settings.sweep_every_ms + 1;
+                self.true_ms += sweep_every_ms + 1;
                 self.set_clock();
                 self.rest()?;
             }
@@ -133,6 +145,7 @@ impl World {
             express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
         let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
-        flights.chain(due).min().or(next.min()).map(|step| step.max(1))
+        let executions = flights.chain(due).min().or(next.min()).map(|step| step.max(1));
+        executions.into_iter().chain(self.until_functions()).min()
     }
 }

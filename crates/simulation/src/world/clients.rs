@@ -49,7 +49,8 @@ impl World {
     pub(super) fn new_start(&mut self) {
         let number = self.evidence.subjects.len();
         let machine = self.dice.below(self.evidence.machines.len());
-        let arn = format!("arn:aws:states:us-east-1:000000000000:execution:m{machine}:e{number}");
+        let of = self.evidence.machines[machine].arn.rsplit(':').next().unwrap_or_default();
+        let arn = format!("arn:aws:states:us-east-1:000000000000:execution:{of}:e{number}");
         let input = Payload::new(workload::input(&mut self.dice, 1));
         let id = ExecutionId::of(&arn);
         let (started, delete_sent, unsettled) = (false, false, 0);

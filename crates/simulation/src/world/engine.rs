@@ -21,6 +21,7 @@ impl World {
             self.evidence.shards.push(shard);
         }
         self.evidence.next_ms = vec![Some(self.evidence.now_ms); self.evidence.shards.len()];
+        self.open_functions()?;
         self.absorb()
     }
 
@@ -28,6 +29,7 @@ impl World {
         self.tally.crashes += 1;
         checkers::before_crash(&mut self.evidence)?;
         self.evidence.shards.clear();
+        self.functions_die();
         disk::crash(&self.evidence.disk, self.fault);
         let durable_to = self.evidence.durable_to();
         self.log.line(None, || format!("crash: what is left ends with batch {durable_to}"));
@@ -41,6 +43,7 @@ impl World {
 
     pub(super) fn reopen(&mut self, durable_to: u64) -> Outcome {
         self.runner.take_unseen();
+        self.functions_begin_again(durable_to);
         self.post = Arc::default();
         let evidence = &mut self.evidence;
         evidence.generation += 1;
@@ -92,5 +95,5 @@ impl World {
 }
 
 pub(super) fn fold_violation(id: Option<ExecutionId>, what: String) -> Box<Violation> {
-    Violation::boxed("recovery_is_a_fold", id, what)
+    Violation::boxed("recovery_is_a_fold", id.map(Into::into), what)
 }

@@ -4,18 +4,22 @@ mod absorb;
 mod calm;
 mod clients;
 mod engine;
+mod functions;
 mod requests;
 mod workers;
 
 use std::sync::{Arc, Mutex};
 
-use everstep_executions::{Parts, Revision, Settings, Silent, World as Runtime};
+use everstep_executions::{
+    ExecutionId, Message, Parts, Postbox, Revision, Settings, Silent, World as Runtime,
+};
 use everstep_store::Behaviour;
 
 use crate::checkers::{self, Violation};
 use crate::dice::Dice;
 use crate::disk::{Disk, disk};
 use crate::evidence::{Evidence, Machine, Reply, Request};
+use crate::functions::workload::SINK;
 use crate::ledger::Ledger;
 use crate::log::Log;
 use crate::post::Post;
@@ -35,7 +39,8 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     fault: Option<Fault>,
     temper: Temper,
-    post: Arc<Post>,
+    post: Arc<Mailbox>,
+    plans: functions::Plans,
     runner: Arc<Runner>,
     replies: Arc<Mutex<Vec<(u64, Reply)>>>,
     /// Requests on their way, each with the moment from which it can arrive.
@@ -80,9 +85,10 @@ impl World {
             task_failures: dice.pick(&[10, 35, 60]),
         };
         let (post, runner) =
-            (Arc::new(Post::default()), Arc::new(Runner::new(options.fault, disk.clone())));
+            (Arc::new(Mailbox::default()), Arc::new(Runner::new(options.fault, disk.clone())));
         let runtime = runtime(&disk, &runner, &settings, &post);
         let machines = machines(&mut dice, &runtime);
+        let (functions, plans) = functions::functions(&mut dice, &disk, options.fault);
         disk.settle(usize::MAX);
         let evidence = Evidence {
             now_ms: BEGIN_MS,
@@ -102,6 +108,7 @@ impl World {
             told: Default::default(),
             facts: Vec::new(),
             outstanding: Default::default(),
+            functions,
         };
         let mut world = Self {
             dice,
@@ -111,6 +118,7 @@ impl World {
             fault: options.fault,
             temper,
             post,
+            plans,
             runner,
             replies: Arc::default(),
             flights: Vec::new(),
@@ -139,8 +147,11 @@ impl World {
     }
 
     fn act(&mut self) -> Outcome {
-        if self.evidence.runtime.failure().is_some() && self.dice.percent(30) {
+        if self.has_failed() && self.dice.percent(30) {
             return self.crash();
+        }
+        if self.dice.percent(40) {
+            return self.act_on_functions();
         }
         match self.dice.below(1000) {
             0..=379 => self.deliver(),
@@ -184,6 +195,11 @@ impl World {
         }
     }
 
+    /// Whether one of the engines can do nothing any more.
+    fn has_failed(&self) -> bool {
+        self.evidence.runtime.failure().is_some() || self.evidence.functions.engine.has_failed()
+    }
+
     fn set_clock(&mut self) {
         let before = self.evidence.now_ms;
         let now = self.true_ms + self.offset_ms;
@@ -218,7 +234,16 @@ impl World {
     fn until_next(&self) -> i64 {
         let engine = self.evidence.next_ms.iter().flatten().map(|next| next - self.evidence.now_ms);
         let flights = self.flights.iter().map(|(due, _)| due - self.true_ms);
-        engine.chain(flights).filter(|step| *step > 0).min().unwrap_or(1)
+        let invocations = self.until_functions();
+        engine.chain(flights).chain(invocations).filter(|step| *step > 0).min().unwrap_or(1)
+    }
+}
+
+pub(crate) type Mailbox = Post<ExecutionId, Message>;
+
+impl Postbox for Mailbox {
+    fn post(&self, id: ExecutionId, message: Message) {
+        self.put(id, message);
     }
 }
 
@@ -236,7 +261,7 @@ fn runtime(
     disk: &Arc<Disk>,
     runner: &Arc<Runner>,
     settings: &Settings,
-    post: &Arc<Post>,
+    post: &Arc<Mailbox>,
 ) -> Arc<Runtime> {
     let parts = Parts {
         store: disk.clone(),
@@ -256,18 +281,22 @@ fn prepare(runtime: &Runtime, revision: Revision) -> Arc<everstep_executions::Pr
 fn machines(dice: &mut Dice, runtime: &Runtime) -> Vec<Machine> {
     let count = 1 + dice.below(3);
     let machine = |number: usize| {
-        let drawn = workload::draw(dice);
-        let arn = format!("arn:aws:states:us-east-1:000000000000:stateMachine:m{number}");
+        let sink = number == count;
+        let drawn = if sink { workload::sink() } else { workload::draw(dice) };
+        let arn = match sink {
+            true => SINK.to_owned(),
+            false => format!("arn:aws:states:us-east-1:000000000000:stateMachine:m{number}"),
+        };
         let definition = drawn.definition.to_string();
         let mut revision = Revision::new(&arn, "arn:aws:iam::000000000000:role/r", &definition);
         if drawn.express {
             revision = revision.express();
         }
         revision.aws = drawn.aws;
-        revision.on_failure = drawn.told.then(|| "function:f".to_owned());
+        revision.on_failure = drawn.told.then(|| "function:f0".to_owned());
         let prepared = prepare(runtime, revision);
         let (express, plain, long) = (drawn.express, drawn.plain, drawn.long);
-        Machine { arn, prepared, express, plain, long }
+        Machine { arn, prepared, express, plain, long, sink }
     };
-    (0..count).map(machine).collect()
+    (0..=count).map(machine).collect()
 }

@@ -49,7 +49,7 @@ impl World {
 
     pub(super) fn deliver_post(&mut self) -> Outcome<bool> {
         let Some(message) = self.post.take(&mut self.dice) else { return Ok(false) };
-        self.log.line(Some(message.id()), || format!("the engine to itself: {message:?}"));
+        self.log.line(Some(message.id().into()), || format!("the engine to itself: {message:?}"));
         self.handle(message)?;
         Ok(true)
     }
@@ -69,7 +69,7 @@ impl World {
             let sign = self.evidence.signs.entry((id, attempt)).or_insert(request.arrived_ms);
             *sign = request.arrived_ms.min(*sign);
         }
-        self.log.line(Some(id), || format!("request {}: {:?}", request.number, request.ask));
+        self.log.line(Some(id.into()), || format!("request {}: {:?}", request.number, request.ask));
         if let Ask::Start { watched: true, .. } = request.ask {
             // The watcher's own number follows.
             let watch = Request { number: request.number + WATCHER, ..request.clone() };

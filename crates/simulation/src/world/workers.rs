@@ -13,12 +13,16 @@ impl World {
     pub(super) fn dispatched(&mut self, task: Task, durable_to: u64) -> Outcome {
         let (id, attempt) = (task.execution, task.attempt);
         let Evidence { generation, now_ms, .. } = self.evidence;
-        self.log.line(Some(id), || format!("dispatch {attempt:?} again {}", task.again));
+        self.log.line(Some(id.into()), || format!("dispatch {attempt:?} again {}", task.again));
         self.log.count((id, attempt, task.again, now_ms));
         checkers::dispatch(&self.evidence, &task, durable_to)?;
         self.evidence.witness.see(&task, generation, now_ms);
         let Some(subject) = self.evidence.subjects.iter().position(|known| known.id == id) else {
-            return Err(Violation::boxed("same_attempt_same_id", Some(id), "nobody's".to_owned()));
+            return Err(Violation::boxed(
+                "same_attempt_same_id",
+                Some(id.into()),
+                "nobody's".to_owned(),
+            ));
         };
         match way(&task.job) {
             Way::Call => self.plan_result(subject, attempt),

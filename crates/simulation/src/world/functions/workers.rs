@@ -1,0 +1,183 @@
+//! What workers say of the attempts they are given, when, and how often.
+
+use everstep_invocations::{Attempt, AttemptId, Failure, InvocationId, Message, Outcome as Ended};
+use everstep_retry::Class;
+
+use super::super::{Outcome, World};
+use super::{Flight, Word};
+use crate::Fault;
+use crate::checkers;
+use crate::functions::workers::{Called, Fate, Given, Receipt, Tried};
+use crate::functions::workload;
+
+impl World {
+    pub(super) fn called(&mut self, called: Called) -> Outcome {
+        match called {
+            Called::Start(attempt, number, durable_to) => {
+                self.started(&attempt, number, durable_to)
+            }
+            Called::Kill(attempt) => {
+                let running = self.evidence.functions.workers.running();
+                for (number, _) in running.into_iter().filter(|(_, id)| *id == attempt) {
+                    let delay = self.dice.between(0, 2000);
+                    self.fly(delay, Flight::Answer(number, Word::Failure("Killed")));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn started(&mut self, attempt: &Attempt, number: u64, durable_to: u64) -> Outcome {
+        let id = attempt.invocation;
+        self.log.line(Some(id.into()), || format!("attempt {} starts", attempt.n));
+        self.log.count((id, attempt.n, attempt.id, self.evidence.now_ms));
+        checkers::attempt_started(&self.evidence, attempt, durable_to)?;
+        let functions = &mut self.evidence.functions;
+        functions.witness.starts += 1;
+        let tried = Tried {
+            number,
+            invocation: id,
+            begun: functions.ledger.last(id).map_or(0, |life| life.begun()),
+            n: attempt.n,
+            function: attempt.function.clone(),
+            over: false,
+            answers: Vec::new(),
+        };
+        functions.witness.tried.entry(attempt.id).or_default().push(tried);
+        let word = self.word();
+        if let Some(word) = word {
+            let delay = self.function_delay();
+            self.fly(delay, Flight::Answer(number, word));
+        }
+        if !self.calm && self.dice.percent(8) {
+            let delay = self.function_delay() + self.dice.between(0, 3000);
+            self.fly(delay, Flight::Again(id, attempt.id));
+        }
+        Ok(())
+    }
+
+    /// What a worker is going to say, unless it hangs.
+    fn word(&mut self) -> Option<Word> {
+        let failures = if self.calm { 5 } else { self.temper.task_failures };
+        let roll = self.dice.below(100);
+        match roll {
+            0..=7 if !self.calm => None,
+            8..=13 if !self.calm => Some(Word::Vanished),
+            14..=18 if !self.calm => Some(Word::Throttled),
+            _ if self.dice.percent(failures) => {
+                Some(Word::Failure(self.dice.pick(&workload::ERRORS)))
+            }
+            _ => Some(Word::Success),
+        }
+    }
+
+    fn function_delay(&mut self) -> i64 {
+        if self.calm {
+            return self.dice.between(0, 20);
+        }
+        match self.dice.below(20) {
+            0..=11 => 0,
+            12..=16 => self.dice.between(1, 2000),
+            17..=18 => self.dice.between(2000, 6 * super::super::MINUTE_MS),
+            _ => self.dice.between(super::HOUR_MS, 3 * super::HOUR_MS),
+        }
+    }
+
+    pub(super) fn fly(&mut self, delay_ms: i64, flight: Flight) {
+        self.plans.flights.push((self.true_ms + delay_ms, flight));
+    }
+
+    pub(super) fn answer(&mut self, number: u64, word: Word) -> Outcome {
+        let Some((attempt, done)) = self.evidence.functions.workers.take_running(number) else {
+            return Ok(());
+        };
+        let Some(tried) = self.evidence.functions.witness.numbered(number) else { return Ok(()) };
+        tried.over = true;
+        self.plans.answers += 1;
+        let answer = self.plans.answers;
+        let (id, n) = (tried.invocation, tried.n);
+        if word != Word::Vanished {
+            tried.answers.push(Given { answer, fate: Fate::Open });
+        }
+        self.log.line(Some(id.into()), || format!("attempt {n} answers {answer}: {word:?}"));
+        match outcome(word, answer) {
+            Some(outcome) => {
+                done(outcome, self.evidence.functions.workers.receipt(attempt, answer))
+            }
+            None => drop(done),
+        }
+        self.absorb()
+    }
+
+    /// A worker that is thought to be gone answers too, or one answers twice.
+    pub(super) fn answer_again(&mut self, id: InvocationId, attempt: AttemptId) -> Outcome {
+        // An id that is used again names another attempt.
+        let ledger = &self.evidence.functions.ledger;
+        let there = ledger.last(id).is_some_and(|life| life.is_there());
+        if !there || ledger.of(id).count() > 1 {
+            return Ok(());
+        }
+        self.plans.answers += 1;
+        let answer = self.plans.answers;
+        let failed = self.dice.percent(50);
+        let word = if failed { Word::Failure("Flaky") } else { Word::Success };
+        let Some(outcome) = outcome(word, answer) else { return Ok(()) };
+        let functions = &mut self.evidence.functions;
+        if let Some(tried) =
+            functions.witness.tried.get_mut(&attempt).and_then(|all| all.last_mut())
+        {
+            tried.answers.push(Given { answer, fate: Fate::Open });
+        }
+        self.log.line(Some(id.into()), || format!("a second voice answers {answer}: {word:?}"));
+        let receipt = functions.workers.receipt(attempt, answer);
+        functions.engine.post(Message::Ended { id, attempt, outcome, receipt });
+        Ok(())
+    }
+
+    pub(super) fn settled(&mut self, mut receipt: Receipt) -> Outcome {
+        if self.fault == Some(Fault::AcceptsStaleAnswers) {
+            receipt.counts = Ok(());
+        }
+        let Receipt { attempt, answer, .. } = receipt;
+        self.log.count((attempt, answer, receipt.counts.is_ok()));
+        let tried = self.evidence.functions.witness.tried.get_mut(&attempt);
+        for given in tried.into_iter().flatten().flat_map(|tried| &mut tried.answers) {
+            if given.answer == answer {
+                given.fate = match receipt.counts {
+                    Ok(()) => Fate::Counted,
+                    Err(everstep_invocations::Error::StaleResult) => Fate::Refused,
+                    Err(_) => Fate::Open,
+                };
+            }
+        }
+        checkers::attempt_settled(&self.evidence, &receipt)
+    }
+
+    /// Workers that hang come to an end after all.
+    pub(in super::super) fn answer_hanging(&mut self) {
+        for (number, _) in self.evidence.functions.workers.running() {
+            let planned = |(_, flight): &(i64, Flight)| matches!(flight, Flight::Answer(planned, _) if *planned == number);
+            if !self.plans.flights.iter().any(planned) {
+                let word = self.word().unwrap_or(Word::Success);
+                self.fly(0, Flight::Answer(number, word));
+            }
+        }
+    }
+}
+
+fn outcome(word: Word, answer: u64) -> Option<Ended> {
+    Some(match word {
+        Word::Success => Ended::Succeeded {
+            output: format!("{{\"answer\":{answer}}}").into_bytes(),
+            worker_pid: None,
+            log: Vec::new(),
+        },
+        Word::Failure(error) => Ended::Failed {
+            failure: Failure::new(error, Class::User, &format!("answer {answer}")),
+            payload: None,
+            worker_pid: None,
+        },
+        Word::Throttled => Ended::Throttled,
+        Word::Vanished => return None,
+    })
+}
