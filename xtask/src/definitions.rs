@@ -28,9 +28,9 @@ pub(crate) fn run(directory: &Path) -> Result<ExitCode> {
         }
         for diagnostic in &parsed.diagnostics {
             if diagnostic.is_error() {
-                println!("  {} at {}: {}", diagnostic.rule, diagnostic.place, diagnostic.message);
+                println!("  {} at {}: {}", diagnostic.code, diagnostic.place, diagnostic.message);
             } else {
-                *advice.entry(diagnostic.rule.name()).or_insert(0) += 1;
+                *advice.entry(diagnostic.code).or_insert(0) += 1;
             }
         }
     }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use everstep_asl::document::{self, Node};
-use everstep_asl::{Place, Source, Span};
 use everstep_config::model::{Function, Runtime};
-use everstep_config::{Config, Diagnostic, Rule};
+use everstep_config::{Config, Rule};
+use everstep_source::document::{self, Node};
+use everstep_source::{Diagnostic, Place, Source, Span};
 
 /// Problems of all functions, each in the file that has the function.
 pub fn check(config: &Config, sources: &[Source]) -> Vec<Diagnostic> {
@@ -47,16 +47,7 @@ impl Written<'_> {
             (None, Some(found)) => (function, found.name_span.unwrap_or(found.node.span)),
             (None, None) => (function, Span::default()),
         };
-        Diagnostic {
-            file: self.file,
-            rule,
-            severity: rule.severity(),
-            span,
-            place,
-            message,
-            hint: Some(hint),
-            replacement: None,
-        }
+        Diagnostic::new(rule, span, place, message).hint(hint).in_file(self.file)
     }
 }
 

@@ -7,7 +7,6 @@
 mod advice;
 mod diagnostic;
 mod dialect;
-mod duplicates;
 pub mod error_name;
 pub mod handling;
 mod integration;
@@ -17,18 +16,20 @@ mod rule;
 mod service;
 mod variables;
 
-pub use diagnostic::{Diagnostic, ServiceCode, ServiceForm};
 pub use dialect::{Dialect, RuntimeError};
-pub use everstep_source::{Format, Place, Position, Severity, Source, Span, document, nearest};
+use everstep_source::{Collected, reader};
+pub use everstep_source::{
+    DIAGNOSTICS_MAX, Diagnostic, Format, Place, Position, ServiceForm, Severity, Source, Span,
+    document,
+};
 pub use model::{Machine, WorkflowType};
 pub use rule::Rule;
 pub use variables::references;
 
+use crate::diagnostic::InServiceWords as _;
+
 /// The service's own limit on a definition.
 pub const DEFINITION_BYTES_MAX: usize = 1_048_576;
-
-/// More problems than anyone reads; the rest is counted.
-pub const DIAGNOSTICS_MAX: usize = 1000;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -83,7 +84,7 @@ pub fn parse(source: &Source, options: &Options) -> Parsed {
         Err(error) => return refused(service::unreadable(source, &error)),
     };
     let cx = lower::Cx::new(source, options);
-    duplicates::check(&cx, &root);
+    reader::report_repetitions(&cx, &root, &lower::Trail::root());
     if root.as_object().is_none() {
         return refused(service::not_an_object(&root));
     }
@@ -92,28 +93,10 @@ pub fn parse(source: &Source, options: &Options) -> Parsed {
         variables::check(&cx, machine);
         advice::check(&cx, machine);
     }
-    let mut diagnostics = cx.into_diagnostics();
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.rule));
-    let omitted = shorten(&mut diagnostics);
+    let Collected { diagnostics, omitted, .. } = cx.finish();
     Parsed { machine, diagnostics, omitted }
 }
 
 fn refused(diagnostic: Diagnostic) -> Parsed {
-    Parsed { machine: None, diagnostics: vec![diagnostic], omitted: 0 }
-}
-
-/// Keeps as many as are allowed, warnings only if there is room behind all errors.
-fn shorten(diagnostics: &mut Vec<Diagnostic>) -> usize {
-    let omitted = diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
-    if omitted > 0 {
-        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-        let mut room = [DIAGNOSTICS_MAX, DIAGNOSTICS_MAX.saturating_sub(errors)];
-        diagnostics.retain(|diagnostic| {
-            let room = &mut room[usize::from(!diagnostic.is_error())];
-            let keep = *room > 0;
-            *room = room.saturating_sub(1);
-            keep
-        });
-    }
-    omitted
+    Parsed { machine: None, diagnostics: vec![diagnostic.or_in_our_words()], omitted: 0 }
 }

@@ -145,3 +145,13 @@ impl fmt::Display for Rule {
         f.write_str(self.name())
     }
 }
+
+impl everstep_source::Rule for Rule {
+    fn code(self) -> &'static str {
+        self.name()
+    }
+
+    fn severity(self) -> Severity {
+        Self::severity(self)
+    }
+}

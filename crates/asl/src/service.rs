@@ -1,10 +1,10 @@
 //! How the service words what is wrong with a text as a whole.
 
 use everstep_source::document::{DocumentError, Node, Trouble};
-use everstep_source::{Format, Place, Source, Span};
+use everstep_source::{Diagnostic, Format, Place, Source, Span};
 
 use crate::DEFINITION_BYTES_MAX;
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::rule::Rule;
 
 pub(crate) fn too_large(source: &Source) -> Diagnostic {

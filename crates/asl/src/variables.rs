@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use everstep_expr::jsonata;
-use everstep_source::Place;
+use everstep_source::{Diagnostic, Place};
 
-use crate::diagnostic::Diagnostic;
 use crate::lower::Cx;
 use crate::model::{
     Assign, Catcher, Comparand, Condition, DataFlow, Items, JsonPathFlow, Kind, Machine, Map, Mode,

@@ -33,7 +33,7 @@ fn diagnostics(path: &PathBuf) -> String {
             at.line,
             at.column,
             found.severity.name(),
-            found.rule,
+            found.code,
             found.place,
             found.message
         );

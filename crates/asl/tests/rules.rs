@@ -77,7 +77,7 @@ fn check(rule: Rule, section: &str) -> Vec<String> {
     let found = parse(&source, &options).diagnostics;
     found
         .into_iter()
-        .map(|d| format!("{}[{}] {}: {}", d.severity.name(), d.rule, d.place, d.message))
+        .map(|d| format!("{}[{}] {}: {}", d.severity.name(), d.code, d.place, d.message))
         .collect()
 }
 

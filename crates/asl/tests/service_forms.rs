@@ -32,7 +32,7 @@ fn check_all(
 
 fn forms(parsed: &Parsed) -> Vec<(String, String, Option<String>)> {
     let forms = parsed.diagnostics.iter().filter_map(|diagnostic| diagnostic.service.as_ref());
-    forms.map(|f| (f.code.name().to_owned(), f.message.clone(), f.location.clone())).collect()
+    forms.map(|f| (f.code.to_owned(), f.message.clone(), f.location.clone())).collect()
 }
 
 /// A machine with one state `A`.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use everstep_retry::Policy;
 
-use crate::diagnostic::Rule;
 use crate::document;
 use crate::model::Defaults;
 use crate::origin::{Given, Origin};
-use crate::reader::Field;
+use crate::reader::{Field, Setting as _};
 use crate::retry;
+use crate::rule::Rule;
 
 /// Settings that change nothing about what runs, or how often.
 const HARMLESS: [&str; 7] = [
@@ -25,11 +25,11 @@ const HARMLESS: [&str; 7] = [
 
 /// What `host.json` says where `defaults` does not.
 pub(crate) fn host_json(field: &Field<'_>, defaults: &mut Defaults) {
-    let load = |path: PathBuf| document::load_azure(field.cx, &path, field);
+    let load = |path: PathBuf| document::load_azure(field.cx.cx, &path, field);
     let Some(document) = field.path().and_then(load) else {
         return;
     };
-    let Some(fields) = document.field(field.cx).fields("host.json") else { return };
+    let Some(fields) = document.field().settings("host.json") else { return };
     for field in fields.each() {
         match &*field.name {
             "retry" => {
@@ -56,8 +56,8 @@ fn ignored(field: &Field<'_>, message: &str) {
 /// The policy of a function's `function.json`, if it has one.
 pub(crate) fn function_json(field: &Field<'_>) -> Option<Given<Policy>> {
     let path = field.path()?;
-    let document = document::load_azure(field.cx, &path, field)?;
-    let fields = document.field(field.cx).fields("function.json")?;
+    let document = document::load_azure(field.cx.cx, &path, field)?;
+    let fields = document.field().settings("function.json")?;
     let mut policy = None;
     for field in fields.each() {
         match &*field.name {
@@ -81,7 +81,7 @@ pub(crate) fn function_json(field: &Field<'_>) -> Option<Given<Policy>> {
 
 fn bindings(field: &Field<'_>) {
     for binding in field.elements().unwrap_or_default() {
-        let Some(fields) = binding.fields("a binding") else { continue };
+        let Some(fields) = binding.settings("a binding") else { continue };
         let Some(kind) = fields.require("type") else { continue };
         let Some(name) = kind.plain() else { continue };
         let message = if name.ends_with("Trigger") {

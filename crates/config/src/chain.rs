@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::diagnostic::{Diagnostic, Rule};
 use crate::reader::{Cx, Field};
+use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 /// Every edge of every function. Which of them are taken is only known when they run, so all count.
 #[derive(Default)]

@@ -3,30 +3,30 @@
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use everstep_asl::document::{self, DocumentError, Node, Trouble};
-use everstep_asl::{Format, Place, Source, Span};
+use everstep_source::document::{self, DocumentError, Node, Trouble};
+use everstep_source::{Diagnostic, Format, Source, Span};
 
-use crate::diagnostic::Rule;
-use crate::reader::{Cx, Field, File};
+use crate::reader::{Cx, Field, File, Setting as _};
+use crate::rule::Rule;
 
 /// Far more than anyone writes by hand.
 const BYTES_MAX: usize = 1 << 20;
 const FILES_MAX: usize = 100;
 
-pub(crate) struct Document {
-    pub(crate) file: File,
+pub(crate) struct Document<'a> {
+    pub(crate) file: File<'a>,
     pub(crate) root: Node,
 }
 
-impl Document {
-    pub(crate) fn field<'a>(&'a self, cx: &'a Cx<'a>) -> Field<'a> {
-        Field::root(cx, &self.file, &self.root)
+impl Document<'_> {
+    pub(crate) fn field(&self) -> Field<'_> {
+        Field::root(&self.file, self.file.source.name(), &self.root)
     }
 }
 
 /// The entry and all that it includes, each once, in the order of their names.
-pub(crate) fn all(cx: &Cx<'_>, entry: &Path) -> Vec<Document> {
-    let mut documents: Vec<Document> = Vec::new();
+pub(crate) fn all<'a>(cx: &'a Cx<'a>, entry: &Path) -> Vec<Document<'a>> {
+    let mut documents: Vec<Document<'a>> = Vec::new();
     let mut seen = vec![normal(entry)];
     documents.extend(load(cx, entry, None));
     let mut next = 0;
@@ -39,8 +39,13 @@ pub(crate) fn all(cx: &Cx<'_>, entry: &Path) -> Vec<Document> {
     documents
 }
 
-fn include(cx: &Cx<'_>, document: &Document, seen: &mut Vec<PathBuf>, found: &mut Vec<Document>) {
-    let root = document.field(cx);
+fn include<'a>(
+    cx: &'a Cx<'a>,
+    document: &Document<'_>,
+    seen: &mut Vec<PathBuf>,
+    found: &mut Vec<Document<'a>>,
+) {
+    let root = document.field();
     let Some(fields) = root.node.as_object().and_then(|_| root.fields("the configuration")) else {
         return;
     };
@@ -83,13 +88,21 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 /// Reads a file that something names, or the entry.
-pub(crate) fn load(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Option<Document> {
+pub(crate) fn load<'a>(
+    cx: &'a Cx<'a>,
+    path: &Path,
+    named: Option<&Field<'_>>,
+) -> Option<Document<'a>> {
     let read = |source: &Source| document::read(source.text(), source.format());
     load_by(cx, path, named, read)
 }
 
 /// Reads a file of Azure's, which may have comments.
-pub(crate) fn load_azure(cx: &Cx<'_>, path: &Path, named: &Field<'_>) -> Option<Document> {
+pub(crate) fn load_azure<'a>(
+    cx: &'a Cx<'a>,
+    path: &Path,
+    named: &Field<'_>,
+) -> Option<Document<'a>> {
     let read = |source: &Source| match source.format() {
         Format::Json => document::read_with_comments(source.text()),
         format => document::read(source.text(), format),
@@ -97,25 +110,20 @@ pub(crate) fn load_azure(cx: &Cx<'_>, path: &Path, named: &Field<'_>) -> Option<
     load_by(cx, path, Some(named), read)
 }
 
-fn load_by(
-    cx: &Cx<'_>,
+fn load_by<'a>(
+    cx: &'a Cx<'a>,
     path: &Path,
     named: Option<&Field<'_>>,
     read: impl Fn(&Source) -> Result<Node, DocumentError>,
-) -> Option<Document> {
+) -> Option<Document<'a>> {
     let text = text(cx, path, named)?;
     let source = Rc::new(Source::new(path.display().to_string(), text));
     let index = cx.sources.borrow().len();
     cx.sources.borrow_mut().push(source.clone());
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let file = File { index, source, folder };
+    let file = File { cx, index, source, folder };
     let problem = if file.source.text().len() > BYTES_MAX {
-        file.diagnostic(
-            Rule::InvalidDocument,
-            Span::default(),
-            Place::root(),
-            "the file is larger than 1 MiB",
-        )
+        file.diagnostic(Rule::InvalidDocument, Span::default(), "the file is larger than 1 MiB")
     } else {
         match read(&file.source) {
             Ok(root) => return Some(Document { file, root }),
@@ -124,13 +132,8 @@ fn load_by(
                     Trouble::TooDeep => Some("no setting is nested so deep".to_owned()),
                     Trouble::Comment | Trouble::Other => error.hint,
                 };
-                let found = file.diagnostic(
-                    Rule::InvalidDocument,
-                    error.span,
-                    Place::root(),
-                    error.message,
-                );
-                crate::Diagnostic { hint, ..found }
+                let found = file.diagnostic(Rule::InvalidDocument, error.span, error.message);
+                Diagnostic { hint, ..found }
             }
         }
     };
@@ -150,15 +153,10 @@ pub(crate) fn text(cx: &Cx<'_>, path: &Path, named: Option<&Field<'_>>) -> Optio
         // The entry cannot be read: there is no file to point at.
         (Err(error), None) => {
             let source = Rc::new(Source::new(path.display().to_string(), ""));
-            let file = File { index: 0, source: source.clone(), folder: PathBuf::new() };
+            let file = File { cx, index: 0, source: source.clone(), folder: PathBuf::new() };
             cx.sources.borrow_mut().push(source);
             let message = format!("`{}` cannot be read: {error}", path.display());
-            cx.report(file.diagnostic(
-                Rule::UnreadableFile,
-                Span::default(),
-                Place::root(),
-                message,
-            ));
+            cx.report(file.diagnostic(Rule::UnreadableFile, Span::default(), message));
             None
         }
     }

@@ -1,15 +1,15 @@
 //! `functions`: how each runs, what is tried again, and where results and failures go.
 
-use everstep_asl::document::Content;
 use everstep_retry::Policy;
+use everstep_source::document::Content;
 
-use crate::diagnostic::Rule;
 use crate::model::{
     Bootstrap, Defaults, Edge, Function, Idempotent, InputType, InterruptedAttempts, RetryMetadata,
     Target,
 };
 use crate::origin::{Given, Origin};
-use crate::reader::{Field, Fields};
+use crate::reader::{Field, Fields, Setting};
+use crate::rule::Rule;
 use crate::runtime;
 use crate::sam::{self, EventInvokeConfig};
 use crate::target::{Kind, Names};
@@ -26,16 +26,16 @@ const INTERRUPTIONS_MAX: u32 = 5;
 const CONCURRENCY: u32 = 16;
 
 pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) -> Option<Function> {
-    let fields = field.fields(format!("function `{}`", field.name))?;
+    let fields = field.settings(format!("function `{}`", field.name))?;
     let code = runtime::code(&fields);
     let handling = Handling::read(&field.name, &fields, names);
     let env = fields.get("env").map_or(Some(Vec::new()), |field| env(&field));
-    let timeout_ms = own(&fields, "timeout", Field::positive_duration);
+    let timeout_ms = own(&fields, "timeout", Setting::positive_duration);
     let concurrency = own(&fields, "concurrency", |field| field.count(0));
     let memory_mib = setting(&fields, "memory", |field| field.count(1));
     let most = concurrency.as_ref().or(defaults.concurrency.as_ref());
     let min_instances = setting(&fields, "minInstances", |field| min_instances(field, most));
-    let idle_timeout_ms = setting(&fields, "idleTimeout", Field::duration);
+    let idle_timeout_ms = setting(&fields, "idleTimeout", Setting::duration);
     let max_invocations = setting(&fields, "maxInvocations", |field| field.count(1));
     let bootstrap = setting(&fields, "bootstrap", |field| field.word(BOOTSTRAPS));
     let retry_metadata = setting(&fields, "retryMetadata", |field| field.word(METADATA));
@@ -50,7 +50,7 @@ pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) ->
     fields.finish(|name| (name == "triggers").then(|| "triggers are not supported yet".to_owned()));
     let (code, policy) = (code?, handling.policy(defaults));
     Some(Function {
-        name: field.name.clone(),
+        name: field.name.clone().into_owned(),
         line: field.line(),
         runtime: code.runtime,
         handler: code.handler,
@@ -135,7 +135,7 @@ fn some<T>(given: Option<Given<T>>) -> Given<Option<T>> {
 }
 
 fn env(field: &Field<'_>) -> Option<Vec<(String, Text)>> {
-    let fields = field.fields("`env`")?;
+    let fields = field.settings("`env`")?;
     let values: Vec<Option<(String, Text)>> = fields
         .each()
         .map(|field| {
@@ -152,7 +152,7 @@ fn env(field: &Field<'_>) -> Option<Vec<(String, Text)>> {
                 field.cx.report(found.hint("it is not empty, and has neither `=` nor NUL in it"));
                 return None;
             }
-            Some((field.name, value))
+            Some((field.name.into_owned(), value))
         })
         .collect();
     values.into_iter().collect()
@@ -173,7 +173,7 @@ struct Handling {
 impl Handling {
     fn read(owner: &str, fields: &Fields<'_>, names: &Names) -> Self {
         let retry = own(fields, "retry", retry::policy);
-        let max_event_age_ms = own(fields, "maxEventAge", Field::positive_duration);
+        let max_event_age_ms = own(fields, "maxEventAge", Setting::positive_duration);
         let on_success = own(fields, "onSuccess", |field| names.target(field));
         let on_failure = own(fields, "onFailure", |field| names.target(field));
         let block = fields.get("EventInvokeConfig");
@@ -245,7 +245,7 @@ fn edges(field: &Field<'_>, from: &str, names: &Names) -> Vec<Edge> {
 }
 
 fn edge(field: &Field<'_>, from: &str, names: &Names) -> Option<Edge> {
-    let fields = field.fields("an edge")?;
+    let fields = field.settings("an edge")?;
     let unum = fields.has("Name");
     let (name, input_type) = if unum { ("Name", "InputType") } else { ("name", "inputType") };
     let target = fields.require(name);

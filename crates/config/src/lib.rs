@@ -6,7 +6,6 @@
 
 mod azure;
 mod chain;
-mod diagnostic;
 mod document;
 mod function;
 mod machine;
@@ -15,6 +14,7 @@ mod origin;
 mod reader;
 mod retry;
 mod root;
+mod rule;
 mod runtime;
 mod sam;
 mod target;
@@ -26,11 +26,12 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use everstep_source::Source;
+use everstep_source::{Collected, Collector, Source};
 
-pub use diagnostic::{Diagnostic, Rule};
+pub use everstep_source::Diagnostic;
 pub use model::Config;
 pub use origin::{Given, Line, Origin};
+pub use rule::Rule;
 pub use text::Text;
 
 use crate::reader::{Cx, Loader};
@@ -82,20 +83,16 @@ pub fn read(
         env,
         loader: &loader as &dyn Loader,
         sources: RefCell::default(),
-        diagnostics: RefCell::default(),
-        omitted: Cell::new(0),
-        errors: Cell::new(0),
+        problems: Collector::default(),
         strict: Cell::new(false),
     };
     let config = root::config(&cx, entry);
-    let mut diagnostics = cx.diagnostics.take();
-    diagnostics.sort_by_key(|found| (found.file, found.span.start, found.rule));
-    diagnostics.dedup();
+    let Collected { diagnostics, omitted, errors } = cx.problems.finish();
     Parsed {
         config,
-        errors: cx.errors.get(),
+        errors,
         diagnostics,
-        omitted: cx.omitted.get(),
+        omitted,
         sources: cx.sources.take().into_iter().map(unshared).collect(),
     }
 }

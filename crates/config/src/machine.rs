@@ -1,24 +1,24 @@
 //! `stateMachines`: where definitions are, and how they run. What is in them is not looked at.
 
-use everstep_asl::document::{Content, Node};
 use everstep_asl::{Format, WorkflowType};
+use everstep_source::document::{Content, Node};
 use serde_json::Value;
 
-use crate::diagnostic::Rule;
 use crate::document;
 use crate::model::{Definition, DefinitionOrigin, StateMachine, Target};
-use crate::reader::Field;
+use crate::reader::{Field, Setting as _};
+use crate::rule::Rule;
 use crate::target::Names;
 
 pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMachine> {
-    let fields = field.fields(format!("state machine `{}`", field.name))?;
+    let fields = field.settings(format!("state machine `{}`", field.name))?;
     let definition = fields.require("definition").and_then(|field| definition(&field));
     let types = [("STANDARD", WorkflowType::Standard), ("EXPRESS", WorkflowType::Express)];
     let workflow_type =
         fields.get("type").map_or(Some(WorkflowType::Standard), |field| field.word(&types));
     let dialects = [("spec", "spec"), ("aws", "aws")];
     let dialect = fields.get("dialect").map(|field| field.word(&dialects));
-    let name = field.name.as_str();
+    let name = &*field.name;
     let on_failure = fields.get("onFailure").and_then(|field| {
         let express = workflow_type == Some(WorkflowType::Express);
         on_failure(&field, name, express, names)
@@ -28,7 +28,7 @@ pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMac
         _ => None,
     });
     Some(StateMachine {
-        name: field.name.clone(),
+        name: field.name.clone().into_owned(),
         line: field.line(),
         definition: definition?,
         workflow_type: workflow_type?,
@@ -63,7 +63,7 @@ fn definition(field: &Field<'_>) -> Option<Definition> {
             let node = Box::new(field.node.clone());
             Some(Definition {
                 text,
-                origin: DefinitionOrigin::Fields { file: field.file.index, node },
+                origin: DefinitionOrigin::Fields { file: field.cx.index, node },
             })
         }
         // Variables are not for definitions: what looks like one is left to who reads it.
@@ -72,7 +72,7 @@ fn definition(field: &Field<'_>) -> Option<Definition> {
         }
         Content::String(_) => {
             let path = field.path()?;
-            let text = document::text(field.cx, &path, Some(field))?;
+            let text = document::text(field.cx.cx, &path, Some(field))?;
             Some(Definition { text, origin: DefinitionOrigin::File(path) })
         }
         _ => {
@@ -94,7 +94,7 @@ impl Definition {
             Format::Json => Some(self.text.clone()),
             format => {
                 let mut text = String::new();
-                write(&everstep_asl::document::read(&self.text, format).ok()?, &mut text);
+                write(&everstep_source::document::read(&self.text, format).ok()?, &mut text);
                 Some(text)
             }
         }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use everstep_asl::WorkflowType;
-use everstep_asl::document::{Found, Node};
 use everstep_retry::Policy;
+use everstep_source::document::{Found, Node};
 
 use crate::origin::{Given, Line};
 use crate::text::Text;

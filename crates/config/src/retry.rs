@@ -1,10 +1,10 @@
 //! `retry`: Azure's two strategies as Azure writes them, one of our own, and rules by error.
 
-use everstep_asl::document::Content;
 use everstep_retry::{Class, Delay, Jitter, Policy, Rule as PolicyRule};
+use everstep_source::document::Content;
 
-use crate::diagnostic::Rule;
-use crate::reader::{Field, Fields};
+use crate::reader::{Field, Fields, Setting as _};
+use crate::rule::Rule;
 
 pub(crate) fn policy(field: &Field<'_>) -> Option<Policy> {
     if field.node.as_str() == Some("none") {
@@ -16,7 +16,7 @@ pub(crate) fn policy(field: &Field<'_>) -> Option<Policy> {
         field.cx.report(found);
         return None;
     }
-    let fields = field.fields("`retry`")?;
+    let fields = field.settings("`retry`")?;
     let never = match fields.get("nonRetryable") {
         Some(field) => errors(&field),
         None => Some(Vec::new()),
@@ -54,7 +54,7 @@ fn rules(list: &Field<'_>) -> Option<Vec<PolicyRule>> {
     }
     let mut rules: Vec<Option<PolicyRule>> = Vec::new();
     for element in elements {
-        let Some(fields) = element.fields("a rule") else {
+        let Some(fields) = element.settings("a rule") else {
             rules.push(None);
             continue;
         };
@@ -125,8 +125,8 @@ const STRATEGIES: &[(&str, Strategy)] = &[
 
 fn rule(fields: &Fields<'_>, errors: Option<Vec<String>>) -> Option<PolicyRule> {
     let Some(strategy) = fields.get("strategy") else {
-        let hint = "it is one of fixedDelay, exponentialBackoff, exponential";
-        fields.missing(&format!("{} needs `strategy`", fields.owner), Some(hint));
+        let hint = "expected one of fixedDelay, exponentialBackoff, exponential";
+        fields.cx.report(fields.missing(&["strategy"]).hint(hint));
         for name in STRATEGY_FIELDS {
             fields.get(name);
         }
@@ -191,7 +191,7 @@ fn exponential(fields: &Fields<'_>) -> Option<Delay> {
 
 fn jitter(field: &Field<'_>) -> Option<Jitter> {
     if field.node.as_object().is_some() {
-        let fields = field.fields("`jitter`")?;
+        let fields = field.settings("`jitter`")?;
         let part = fields.require("upTo").and_then(|field| field.number(0.0..=10.0));
         fields.finish_plain();
         return part.map(Jitter::UpTo);

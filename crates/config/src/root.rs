@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use crate::azure;
-use crate::diagnostic::Rule;
 use crate::document::{self, Document};
 use crate::function::function;
 use crate::machine::state_machine;
 use crate::model::{Config, Defaults, Destination, Queue, Target};
 use crate::origin::{Given, Origin};
-use crate::reader::{Cx, Field, Fields};
+use crate::reader::{Cx, Field, Fields, Setting};
 use crate::retry;
+use crate::rule::Rule;
 use crate::target::{Kind, Names};
 
 pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
@@ -35,9 +35,9 @@ pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
     (!roots.is_empty()).then_some(config)
 }
 
-fn root<'a>(cx: &'a Cx<'a>, document: &'a Document) -> Option<Fields<'a>> {
+fn root<'a>(cx: &'a Cx<'a>, document: &'a Document<'a>) -> Option<Fields<'a>> {
     let name = document.file.source.name();
-    let fields = document.field(cx).fields(name)?;
+    let fields = document.field().settings(name)?;
     if let Some(field) = fields.get("version") {
         field.integer(1..=1);
     }
@@ -66,11 +66,11 @@ fn not_here(name: &str) -> Option<String> {
 
 fn defaults(fields: &Fields<'_>) -> Defaults {
     let mut defaults = Defaults::default();
-    if let Some(fields) = fields.get("defaults").and_then(|field| field.fields("`defaults`")) {
+    if let Some(fields) = fields.get("defaults").and_then(|field| field.settings("`defaults`")) {
         defaults.policy = default(&fields, "retry", retry::policy);
-        defaults.timeout_ms = default(&fields, "timeout", Field::positive_duration);
+        defaults.timeout_ms = default(&fields, "timeout", Setting::positive_duration);
         defaults.concurrency = default(&fields, "concurrency", |field| field.count(0));
-        defaults.max_event_age_ms = default(&fields, "maxEventAge", Field::positive_duration);
+        defaults.max_event_age_ms = default(&fields, "maxEventAge", Setting::positive_duration);
         fields.finish_plain();
     }
     if let Some(field) = fields.get("hostJson") {
@@ -98,7 +98,7 @@ fn entries<'a>(
 ) -> Vec<Field<'a>> {
     let section = fields.get(section).and_then(|field| {
         let owner = format!("`{}`", field.name);
-        field.fields(owner)
+        field.settings(owner)
     });
     let entries = section.iter().flat_map(Fields::each);
     entries.filter(|entry| names.define(kind, entry)).collect()
@@ -106,7 +106,7 @@ fn entries<'a>(
 
 fn sections(fields: &Fields<'_>, names: &Names, config: &mut Config) {
     for entry in entries(fields, "queues", Kind::Queue, names) {
-        if let Some(fields) = entry.fields(format!("queue `{}`", entry.name)) {
+        if let Some(fields) = entry.settings(format!("queue `{}`", entry.name)) {
             for setting in fields.each() {
                 let message =
                     format!("settings of queues are not supported yet: `{}`", setting.name);
@@ -114,12 +114,12 @@ fn sections(fields: &Fields<'_>, names: &Names, config: &mut Config) {
                 setting.cx.report(found.hint(format!("write `{}: {{}}`", entry.name)));
             }
         }
-        config.queues.push(Queue { name: entry.name.clone(), line: entry.line() });
+        config.queues.push(Queue { name: entry.name.clone().into_owned(), line: entry.line() });
     }
     for entry in entries(fields, "destinations", Kind::Destination, names) {
         if let Some(target) = destination(&entry, names) {
             names.define_destination(&entry.name, target.clone());
-            let (name, line) = (entry.name.clone(), entry.line());
+            let (name, line) = (entry.name.clone().into_owned(), entry.line());
             config.destinations.push(Destination { name, line, target });
         }
     }
@@ -130,7 +130,7 @@ fn destination(entry: &Field<'_>, names: &Names) -> Option<Target> {
     let field = if entry.node.as_str().is_some() {
         entry.clone()
     } else {
-        let fields = entry.fields(format!("destination `{}`", entry.name))?;
+        let fields = entry.settings(format!("destination `{}`", entry.name))?;
         let field = fields.require("target");
         fields.finish_plain();
         field?

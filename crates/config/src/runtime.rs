@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use everstep_asl::nearest;
+use everstep_source::nearest;
 
-use crate::diagnostic::Rule;
 use crate::model::Runtime;
-use crate::reader::{Field, Fields};
+use crate::reader::{Field, Fields, Setting};
+use crate::rule::Rule;
 use crate::text::Text;
 use crate::url;
 
@@ -24,13 +24,13 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
     let runtime = match fields.get("runtime") {
         Some(field) => runtime(&field),
         None => {
-            let hint = format!("it is one of {}", EXAMPLES.join(", "));
-            fields.missing(&format!("{} needs `runtime`", fields.owner), Some(&hint));
+            let hint = format!("expected one of {}", EXAMPLES.join(", "));
+            fields.cx.report(fields.missing(&["runtime"]).hint(hint));
             None
         }
     };
     let handler = fields.get("handler").map(|field| (handler(&field), field));
-    let dir = fields.get("codeUri").map_or(Some(fields.file.folder.clone()), |field| field.path());
+    let dir = fields.get("codeUri").map_or(Some(fields.cx.folder.clone()), |field| field.path());
     let dir = dir.map(|dir| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir });
     let command = fields.get("command").map(|field| (command(&field), field));
     let url = fields.get("url").map(|field| (service(&field), field));
@@ -44,7 +44,7 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
     ] {
         match (need, field) {
             (Need::Must, None) => {
-                fields.missing(&format!("{owner} needs `{name}`, because of its runtime"), None);
+                fields.cx.report(fields.missing(&[name]).hint("its runtime needs it"));
             }
             (Need::Never, Some(field)) => {
                 let message = format!("{owner} cannot have `{name}` with its runtime");
@@ -118,7 +118,7 @@ fn runtime(field: &Field<'_>) -> Option<Runtime> {
         field.cx.report(if other {
             found.hint("for other languages, say `runtime: provided` with a program that speaks the Lambda Runtime API")
         } else {
-            let hint = format!("it is one of {}", EXAMPLES.join(", "));
+            let hint = format!("expected one of {}", EXAMPLES.join(", "));
             found.hint(hint).did_you_mean(nearest(name, EXAMPLES))
         });
     }
@@ -178,7 +178,7 @@ fn command(field: &Field<'_>) -> Option<Vec<Text>> {
         field.cx.report(field.report(Rule::EmptyValue, "`command` must not be empty"));
         return None;
     }
-    let words: Vec<Option<Text>> = elements.iter().map(Field::text).collect();
+    let words: Vec<Option<Text>> = elements.iter().map(Setting::text).collect();
     words.into_iter().collect()
 }
 

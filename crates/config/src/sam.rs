@@ -2,10 +2,10 @@
 
 use everstep_retry::Policy;
 
-use crate::diagnostic::Rule;
 use crate::model::Target;
 use crate::origin::{Given, Origin};
-use crate::reader::{Field, Fields};
+use crate::reader::{Field, Fields, Setting as _};
+use crate::rule::Rule;
 use crate::target::Names;
 
 /// What a block says; what it leaves out is somebody else's to say.
@@ -21,7 +21,7 @@ const RETRIES_MAX: u32 = 2;
 const AGE_SECONDS: std::ops::RangeInclusive<u32> = 60..=21_600;
 
 pub(crate) fn event_invoke_config(field: &Field<'_>, names: &Names) -> EventInvokeConfig {
-    let Some(fields) = field.fields("`EventInvokeConfig`") else {
+    let Some(fields) = field.settings("`EventInvokeConfig`") else {
         return EventInvokeConfig::default();
     };
     let policy = fields.get("MaximumRetryAttempts").and_then(|field| {
@@ -54,16 +54,16 @@ fn given<T>(field: &Field<'_>, value: T) -> Given<T> {
 
 fn beyond(field: &Field<'_>, message: &str, hint: &str) {
     let found = field.report(Rule::BeyondService, message).hint(hint);
-    field.cx.report_beyond_service(found);
+    field.report_beyond_service(found);
 }
 
 type Pair = (Option<Given<Target>>, Option<Given<Target>>);
 
 fn destinations(field: &Field<'_>, names: &Names) -> Pair {
-    let Some(fields) = field.fields("`DestinationConfig`") else { return (None, None) };
+    let Some(fields) = field.settings("`DestinationConfig`") else { return (None, None) };
     let read = |name| {
         let field: Field<'_> = fields.get(name)?;
-        let inner = field.fields(format!("`{name}`"))?;
+        let inner = field.settings(format!("`{name}`"))?;
         destination(&inner, "Destination", names)
     };
     let pair = (read("OnSuccess"), read("OnFailure"));
@@ -84,7 +84,7 @@ fn destination(fields: &Fields<'_>, key: &'static str, names: &Names) -> Option<
 
 /// `DeadLetterQueue: {Type: SQS, TargetArn: …}`
 pub(crate) fn dead_letter_queue(field: &Field<'_>, names: &Names) -> Option<Given<Target>> {
-    let fields = field.fields("`DeadLetterQueue`")?;
+    let fields = field.settings("`DeadLetterQueue`")?;
     let found = destination(&fields, "TargetArn", names)?;
     Some(Given { origin: Origin::Own(field.line()), ..found })
 }

@@ -8,12 +8,13 @@ use everstep_source::nearest;
 use everstep_target::Invalid;
 
 use crate::chain::Chains;
-use crate::diagnostic::{Diagnostic, Rule};
 use crate::model::Target;
 use crate::origin::Line;
-use crate::reader::{Cx, Field};
+use crate::reader::{Cx, Field, Setting as _};
+use crate::rule::Rule;
 use crate::text::Text;
 use crate::url;
+use everstep_source::Diagnostic;
 
 /// What can be named, and what has been, to be compared when all is read.
 #[derive(Default)]
@@ -74,13 +75,13 @@ impl Names {
         let mut known = self.known.borrow_mut();
         let names = known.entry(kind).or_default();
         // Inside one file it is a repeated field, which has been reported.
-        if let Some(first) = names.get(&field.name).filter(|first| first.file != line.file) {
+        if let Some(first) = names.get(&*field.name).filter(|first| first.file != line.file) {
             let message = format!("there is a {} `{}` already", kind.word(), field.name);
             let found = field.at_name(Rule::DuplicateName, message);
             field.cx.report(found.hint(format!("the first is at {first}: rename one of them")));
             return false;
         }
-        names.insert(field.name.clone(), line);
+        names.insert(field.name.clone().into_owned(), line);
         valid
     }
 
@@ -116,7 +117,7 @@ impl Names {
     pub(crate) fn check(&self, cx: &Cx<'_>) {
         // What is missing may stand in the file that is.
         let gaps = [Rule::UnreadableFile, Rule::InvalidDocument];
-        if cx.diagnostics.borrow().iter().any(|found| gaps.contains(&found.rule)) {
+        if cx.problems.any(|found| gaps.iter().any(|rule| found.is(*rule))) {
             return;
         }
         let known = self.known.borrow();
@@ -199,7 +200,7 @@ impl Names {
 
 /// A relative path begins where the file is that names it.
 fn beside(field: &Field<'_>, path: Text) -> Text {
-    let folder = field.file.folder.to_string_lossy();
+    let folder = field.cx.folder.to_string_lossy();
     if folder.is_empty() || Path::new(path.as_str()).is_absolute() {
         return path;
     }

@@ -2,8 +2,8 @@
 
 use everstep_target::check_url;
 
-use crate::diagnostic::Rule;
 use crate::reader::Field;
+use crate::rule::Rule;
 use crate::text::Text;
 
 /// The text, if it is a URL that can be called. Values of variables are not shown.

@@ -78,7 +78,7 @@ fn diagnostics(parsed: &Parsed) -> String {
         let source = &parsed.sources[found.file];
         assert!(source.text().get(found.span.range()).is_some(), "{found:?} cuts a character");
         let at = source.position(found.span.start);
-        let (severity, rule) = (found.severity.name(), found.rule);
+        let (severity, rule) = (found.severity.name(), found.code);
         let (file, line, column) = (source.name(), at.line, at.column);
         let _ = writeln!(text, "{file}:{line}:{column} {severity}[{rule}] {}", found.message);
         if let Some(hint) = &found.hint {

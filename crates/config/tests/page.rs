@@ -32,8 +32,8 @@ fn every_example_is_good() {
             Some("x".to_owned())
         });
         // Blocks of other houses stand there as they are, queues and all.
-        let found: Vec<_> = parsed.diagnostics.iter().map(|found| found.rule).collect();
-        let good = found.iter().all(|rule| *rule == Rule::UnservedQueue);
+        let found: Vec<_> = parsed.diagnostics.iter().map(|found| found.code).collect();
+        let good = found.iter().all(|rule| *rule == Rule::UnservedQueue.name());
         assert!(good, "{example}\n{:#?}", parsed.diagnostics);
     }
 }

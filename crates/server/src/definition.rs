@@ -34,7 +34,7 @@ pub fn accepted(definition: &str, express: bool) -> Result<Machine, String> {
 /// `SCHEMA_VALIDATION_FAILED: The field 'RoleArn' is required but was missing at /States/A/Credentials`
 fn in_words(form: &ServiceForm) -> String {
     let location = form.location.as_deref().unwrap_or("null");
-    format!("{}: {} at {location}", form.code.name(), form.message)
+    format!("{}: {} at {location}", form.code, form.message)
 }
 
 /// The answer of `ValidateStateMachineDefinition`: errors, and with `warnings` our advice as well; at most
@@ -44,7 +44,7 @@ pub fn validated(definition: &str, express: bool, warnings: bool, most: usize) -
     let parsed = checked(definition, express);
     let refused = forms(&parsed).next().is_some();
     let errors = forms(&parsed)
-        .map(|form| diagnostic("ERROR", form.code.name(), &form.message, form.location.as_deref()));
+        .map(|form| diagnostic("ERROR", form.code, &form.message, form.location.as_deref()));
     let advice = parsed.diagnostics.iter().filter(|found| warnings && found.service.is_none());
     let mut found: Vec<Value> = errors.chain(advice.map(advised)).collect();
     let truncated = found.len() > most;
@@ -55,7 +55,7 @@ pub fn validated(definition: &str, express: bool, warnings: bool, most: usize) -
 
 /// Advice is ours: its code is the name of the rule, written as the service writes codes.
 fn advised(found: &Diagnostic) -> Value {
-    let code = found.rule.name().replace('-', "_").to_uppercase();
+    let code = found.code.replace('-', "_").to_uppercase();
     diagnostic("WARNING", &code, &found.message, Some(&found.place.service_location()))
 }
 

@@ -39,7 +39,7 @@ fn replay(case: &Value) -> Result<Found, String> {
         .diagnostics
         .iter()
         .filter(|d| d.is_error())
-        .map(|d| format!("{}: {}", d.rule, d.message))
+        .map(|d| format!("{}: {}", d.code, d.message))
         .collect();
     let machine = parsed.into_machine().ok_or_else(|| format!("refused: {}", errors.join("; ")))?;
     let mut world = World::new(case);

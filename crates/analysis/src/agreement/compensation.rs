@@ -10,11 +10,12 @@ use everstep_asl::model::{Catcher, Kind, State, StateId, Transition};
 use everstep_asl::{Machine, Place};
 use everstep_config::model::Function;
 use everstep_config::{Config, Rule};
+use everstep_source::Diagnostic;
 
+use super::Definition;
 use super::called::Called;
-use super::{Definition, Disagreement};
 
-pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Disagreement> {
+pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &config.functions {
         if let Some(compensation) = &function.compensate {
@@ -35,7 +36,7 @@ struct Pair<'p> {
 }
 
 impl Pair<'_> {
-    fn check(&self, scope: &Machine, place: &Place) -> Vec<Disagreement> {
+    fn check(&self, scope: &Machine, place: &Place) -> Vec<Diagnostic> {
         let states = place.field("States");
         let at = |id: StateId| states.field(&scope.state(id).name);
         let doing: Vec<bool> = ids(scope).map(|id| self.does(scope.state(id), &at(id))).collect();
@@ -84,7 +85,7 @@ impl Pair<'_> {
         catcher: &Catcher,
         path: &[StateId],
         place: Place,
-    ) -> Disagreement {
+    ) -> Diagnostic {
         let name = |id: StateId| &*scope.state(id).name;
         let Self { function, compensation, .. } = self;
         let names: Vec<&str> =
@@ -94,22 +95,18 @@ impl Pair<'_> {
         } else {
             format!("in `{}`", name(origin))
         };
-        Disagreement {
-            rule: Rule::MissingCompensation,
-            span: catcher.span,
-            place,
-            message: format!(
-                "what `{}` has done {done} is not undone when this catcher of `{}` takes {}: {}",
-                function.name,
-                name(state),
-                catcher.error_equals.join(", "),
-                names.join(" → "),
-            ),
-            hint: format!(
-                "call `{compensation}` on that way: {} says that it undoes `{}`",
-                function.line, function.name
-            ),
-        }
+        let message = format!(
+            "what `{}` has done {done} is not undone when this catcher of `{}` takes {}: {}",
+            function.name,
+            name(state),
+            catcher.error_equals.join(", "),
+            names.join(" → "),
+        );
+        let hint = format!(
+            "call `{compensation}` on that way: {} says that it undoes `{}`",
+            function.line, function.name
+        );
+        Diagnostic::new(Rule::MissingCompensation, catcher.span, place, message).hint(hint)
     }
 }
 

@@ -5,20 +5,10 @@ mod called;
 mod compensation;
 mod unknown_function;
 
-use everstep_asl::document::{self, Node};
-use everstep_asl::{Machine, Place, Source, Span};
+use everstep_asl::Machine;
 use everstep_config::{Config, Rule};
-
-/// A definition that does not fit the functions.
-#[derive(Debug)]
-pub struct Disagreement {
-    pub rule: Rule,
-    /// In the definition.
-    pub span: Span,
-    pub place: Place,
-    pub message: String,
-    pub hint: String,
-}
+use everstep_source::document::{self, Node};
+use everstep_source::{Diagnostic, Source};
 
 /// A definition, as text with places and as what it means.
 #[derive(Clone, Copy)]
@@ -40,7 +30,7 @@ pub fn check(
     source: &Source,
     machine: &Machine,
     others: Others,
-) -> Vec<Disagreement> {
+) -> Vec<Diagnostic> {
     let Ok(root) = document::read(source.text(), source.format()) else { return Vec::new() };
     let definition = Definition { machine, root: &root };
     let mut found = match others {
@@ -49,6 +39,12 @@ pub fn check(
     };
     found.extend(compensation::check(config, definition));
     found
+}
+
+/// Whether a problem is one of those that are found here.
+#[must_use]
+pub fn is_disagreement(found: &Diagnostic) -> bool {
+    found.is(Rule::UnknownFunction) || found.is(Rule::MissingCompensation)
 }
 
 /// What the modules here are tested with: a definition's states, some functions, and what is said.
@@ -64,6 +60,6 @@ fn said(functions: &str, states: &str) -> Vec<String> {
     let machine = everstep_asl::parse(&source, &everstep_asl::Options::default());
     let machine = machine.machine().unwrap_or_else(|| panic!("{:#?}", machine.diagnostics));
     let found = check(config, &source, machine, Others::Nowhere);
-    let marked = |found: &Disagreement| source.text()[found.span.range()].to_owned();
+    let marked = |found: &Diagnostic| source.text()[found.span.range()].to_owned();
     found.iter().map(|found| format!("{}: {}", marked(found), found.message)).collect()
 }

@@ -1,12 +1,12 @@
 //! Tasks that call a function which the configuration does not have.
 
 use everstep_config::{Config, Rule};
+use everstep_source::{Diagnostic, nearest};
 
+use super::Definition;
 use super::called::Called;
-use super::{Definition, Disagreement};
-use everstep_source::nearest;
 
-pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Disagreement> {
+pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     definition.machine.each_state(&mut |state, _, place| {
         let Called::Function(name, at) = definition.called(state, place) else { return };
@@ -21,13 +21,9 @@ pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Disagree
                 "add `{name}` under `functions:`, or say with LAMBDA_ENDPOINT=URL where it is called"
             ),
         };
-        found.push(Disagreement {
-            rule: Rule::UnknownFunction,
-            span,
-            place: at,
-            message: format!("`{}` calls the function `{name}`, which is not configured", state.name),
-            hint,
-        });
+        let message =
+            format!("`{}` calls the function `{name}`, which is not configured", state.name);
+        found.push(Diagnostic::new(Rule::UnknownFunction, span, at, message).hint(hint));
     });
     found
 }

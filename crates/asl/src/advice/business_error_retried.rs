@@ -1,10 +1,9 @@
 //! Errors that a catcher expects, swallowed first by a broad retrier.
 
 use super::Report;
-use everstep_source::Place;
+use everstep_source::{Diagnostic, Place};
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, ALL, TASK_FAILED};
 use crate::handling::{self, Raised};
 use crate::model::{Machine, State};

@@ -1,9 +1,9 @@
 //! Catchers without `ResultPath`: the next state sees the error and nothing else.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
 use crate::model::{Catcher, Kind, Machine, QueryLanguage, ResultPath};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, scope, place| {

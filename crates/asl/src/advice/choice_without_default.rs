@@ -1,9 +1,9 @@
 //! Choice states that may match nothing.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Machine};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {

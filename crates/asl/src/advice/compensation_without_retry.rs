@@ -1,9 +1,8 @@
 //! Compensating tasks that are tried only once: if the undoing fails, nothing undoes it.
 
 use super::{Report, reach};
-use everstep_source::Place;
+use everstep_source::{Diagnostic, Place};
 
-use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Machine, State};
 use crate::rule::Rule;
 

@@ -1,10 +1,10 @@
 //! Fail states that do not say what failed.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
 use crate::error_name;
 use crate::model::{Kind, Machine, Text};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {

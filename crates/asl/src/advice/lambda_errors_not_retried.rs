@@ -2,10 +2,10 @@
 
 use super::Report;
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
 use crate::handling::{self, Raised};
 use crate::model::{Kind, Machine};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 /// What AWS recommends to retry on every Lambda task.
 const TRANSIENT: &[&str] = &[

@@ -1,9 +1,9 @@
 //! States from which no end can be reached.
 
 use super::{Report, reach};
-use everstep_source::Place;
+use everstep_source::{Diagnostic, Place};
 
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::{Machine, StateId};
 use crate::rule::Rule;
 

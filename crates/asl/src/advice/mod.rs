@@ -18,9 +18,9 @@ mod unreachable_state;
 
 use std::collections::HashSet;
 
-use crate::diagnostic::Diagnostic;
 use crate::lower::Cx;
 use crate::model::Machine;
+use everstep_source::Diagnostic;
 
 /// What a rule does with what it finds.
 type Report<'r> = &'r mut dyn FnMut(Diagnostic);

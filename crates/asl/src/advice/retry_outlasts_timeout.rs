@@ -1,9 +1,9 @@
 //! Retry schedules that the machine's own timeout cuts short.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
 use crate::model::Machine;
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     let Some(timeout) = machine.timeout_seconds else { return };

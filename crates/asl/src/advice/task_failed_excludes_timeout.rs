@@ -1,10 +1,9 @@
 //! `States.TaskFailed` used as if it covered timeouts.
 
 use super::Report;
-use everstep_source::{Place, Span};
+use everstep_source::{Diagnostic, Place, Span};
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
 use crate::error_name::{TASK_FAILED, TIMEOUT};
 use crate::handling::{self, Raised};
 use crate::model::Machine;

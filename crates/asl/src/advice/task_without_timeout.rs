@@ -1,9 +1,9 @@
 //! Tasks that do not say how long they may run.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
 use crate::model::{Kind, Machine, Pattern, Resource};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {

@@ -1,9 +1,8 @@
 //! Retriers and catchers that can never match, because an earlier one takes everything.
 
 use super::Report;
-use everstep_source::{Place, Span};
+use everstep_source::{Diagnostic, Place, Span};
 
-use crate::diagnostic::Diagnostic;
 use crate::error_name::{self, ALL, RUNTIME};
 use crate::model::Machine;
 use crate::rule::Rule;

@@ -1,9 +1,9 @@
 //! States that nothing leads to.
 
 use super::{Report, reach};
-use everstep_source::Place;
+use everstep_source::{Diagnostic, Place};
 
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::Machine;
 use crate::rule::Rule;
 

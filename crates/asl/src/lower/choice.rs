@@ -6,22 +6,22 @@ use everstep_source::document::Content;
 use super::expression::{self, Available};
 use super::flow;
 use super::names::nowhere;
-use super::reader::{Field, Fields, Misplaced};
+use super::reader::{Close as _, Field, Fields, Misplaced};
 use super::state::Reading;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{
     Choice, ChoiceRule, Comparand, Comparison, Condition, DataType, Kind, QueryLanguage, Relation,
     TypeTest,
 };
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     let fields = &reading.fields;
     let mut rules = Vec::new();
     if let Some(field) = fields.require("Choices") {
-        let elements = field.filled_array().unwrap_or_default();
-        for element in field.elements(elements) {
-            if let Some(fields) = Fields::new(field.cx, element.at, "a choice rule", element.node) {
+        for element in field.filled_elements().unwrap_or_default() {
+            if let Some(fields) = element.fields("a choice rule") {
                 rules.push(rule(fields, reading));
             }
         }
@@ -30,7 +30,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     Kind::Choice(Choice { rules, default })
 }
 
-fn rule(fields: Fields<'_, '_>, reading: &Reading<'_, '_>) -> ChoiceRule {
+fn rule(fields: Fields<'_>, reading: &Reading<'_, '_>) -> ChoiceRule {
     let next = fields.require("Next").map(|field| reading.around.names.resolve(&field));
     let comment = fields.string("Comment").map(str::to_owned);
     let assign = flow::assign(&fields, reading.language, Available::Nothing);
@@ -43,14 +43,14 @@ fn rule(fields: Fields<'_, '_>, reading: &Reading<'_, '_>) -> ChoiceRule {
         (condition(&fields), None)
     };
     let language = reading.language;
-    fields.finish(|name| {
+    fields.close(|name| {
         let hint = flow::of_other_language(name, language)?;
         Some(Misplaced::in_language(language, hint))
     });
     ChoiceRule { comment, condition, next: next.unwrap_or_else(|| nowhere("")), assign, output }
 }
 
-fn jsonata(fields: &Fields<'_, '_>) -> Condition {
+fn jsonata(fields: &Fields<'_>) -> Condition {
     let Some(field) = fields.require("Condition") else {
         return Condition::Constant(false);
     };
@@ -60,14 +60,14 @@ fn jsonata(fields: &Fields<'_, '_>) -> Condition {
             expression::jsonata(&field).map_or(Condition::Constant(false), Condition::Jsonata)
         }
         _ => {
-            field.wrong_type("a boolean or a JSONata expression");
+            field.cx.report(field.wrong_type("a boolean or a JSONata expression"));
             Condition::Constant(false)
         }
     }
 }
 
 /// "A Choice Rule MUST be either a Boolean Expression or a Data-test Expression."
-fn condition(fields: &Fields<'_, '_>) -> Condition {
+fn condition(fields: &Fields<'_>) -> Condition {
     let boolean =
         ["And", "Or", "Not"].into_iter().filter_map(|name| fields.get(name)).collect::<Vec<_>>();
     let tests = OPERATORS.iter().filter_map(|name| fields.get(name)).collect::<Vec<_>>();
@@ -100,7 +100,7 @@ fn condition(fields: &Fields<'_, '_>) -> Condition {
             Condition::Constant(false)
         }
         _ => {
-            let names = boolean.iter().chain(&tests).map(|field| field.name).collect::<Vec<_>>();
+            let names = boolean.iter().chain(&tests).map(|field| &*field.name).collect::<Vec<_>>();
             let message = match names.as_slice() {
                 [one] => format!("a choice rule has both `Variable` and `{one}`"),
                 names => {
@@ -121,31 +121,27 @@ fn one_operator() -> String {
     format!("There should only be one of the following fields: [{}]", OPERATORS.join(", "))
 }
 
-fn report(fields: &Fields<'_, '_>, message: &str, hint: &str, service: &str) {
+fn report(fields: &Fields<'_>, message: &str, hint: &str, service: &str) {
     fields.cx.report(
-        Diagnostic::new(Rule::ChoiceOperator, fields.head(), fields.at.place(), message)
+        Diagnostic::new(Rule::ChoiceOperator, fields.head, fields.at.place(), message)
             .hint(hint)
             .service(service),
     );
 }
 
-fn combined(field: &Field<'_, '_>) -> Condition {
+fn combined(field: &Field<'_>) -> Condition {
     if field.name == "Not" {
         let inner = field.fields("a choice rule").map(nested);
         return Condition::Not(Box::new(inner.unwrap_or(Condition::Constant(false))));
     }
-    let elements = field.filled_array().unwrap_or_default();
-    let conditions = field
-        .elements(elements)
-        .filter_map(|element| {
-            Some(nested(Fields::new(field.cx, element.at, "a choice rule", element.node)?))
-        })
-        .collect();
-    if field.name == "And" { Condition::And(conditions) } else { Condition::Or(conditions) }
+    let elements = field.filled_elements().unwrap_or_default();
+    let conditions =
+        elements.iter().filter_map(|element| element.fields("a choice rule").map(nested)).collect();
+    if &*field.name == "And" { Condition::And(conditions) } else { Condition::Or(conditions) }
 }
 
 /// Rules inside And, Or and Not "MUST NOT contain Next fields".
-fn nested(fields: Fields<'_, '_>) -> Condition {
+fn nested(fields: Fields<'_>) -> Condition {
     let inner = condition(&fields);
     let _ = fields.string("Comment");
     for name in ["Next", "Assign"] {
@@ -163,26 +159,22 @@ fn nested(fields: Fields<'_, '_>) -> Condition {
             );
         }
     }
-    fields.finish(|name| {
+    fields.close(|name| {
         let language = QueryLanguage::JsonPath;
         Some(Misplaced::in_language(language, flow::of_other_language(name, language)?))
     });
     inner
 }
 
-fn test(
-    fields: &Fields<'_, '_>,
-    variable: Option<Field<'_, '_>>,
-    field: &Field<'_, '_>,
-) -> Condition {
+fn test(fields: &Fields<'_>, variable: Option<Field<'_>>, field: &Field<'_>) -> Condition {
     let path = match variable {
         Some(variable) => expression::compared_path(&variable),
         None => {
-            fields.missing(&["Variable"]);
+            fields.cx.report(fields.missing(&["Variable"]));
             None
         }
     };
-    let Some(operator) = Operator::find(field.name) else {
+    let Some(operator) = Operator::find(&field.name) else {
         return Condition::Constant(false);
     };
     let built = operator.build(field);
@@ -268,7 +260,7 @@ impl Operator {
     }
 
     /// The condition, once the variable is known.
-    fn build(self, field: &Field<'_, '_>) -> Option<Build> {
+    fn build(self, field: &Field<'_>) -> Option<Build> {
         Some(match self {
             Self::Type(test) => {
                 let expected = field.boolean()?;
@@ -312,7 +304,7 @@ fn relation(name: &str) -> Option<Relation> {
     })
 }
 
-fn comparand(field: &Field<'_, '_>, data_type: DataType, by_path: bool) -> Option<Comparand> {
+fn comparand(field: &Field<'_>, data_type: DataType, by_path: bool) -> Option<Comparand> {
     if by_path {
         return expression::compared_path(field).map(|path| Comparand::Path(data_type, path));
     }
@@ -326,7 +318,7 @@ fn comparand(field: &Field<'_, '_>, data_type: DataType, by_path: bool) -> Optio
 
 /// "If an open escape backslash \ is found in the StringMatches string, the interpreter will throw
 /// a runtime error": found here already.
-fn pattern(field: &Field<'_, '_>) -> Option<String> {
+fn pattern(field: &Field<'_>) -> Option<String> {
     let text = field.string()?;
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {

@@ -5,24 +5,24 @@ use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
 use everstep_expr::{SyntaxError, jsonata};
 use everstep_source::document::{Content, Node};
-use everstep_source::{Place, Span};
+use everstep_source::{Diagnostic, Place, Span};
 
 use super::jsonata_words;
 use super::reader::Field;
 use super::unevaluated;
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::{OptionalPath, Payload, QueryLanguage, ResultPath};
 use crate::rule::Rule;
 
 /// A field that holds a path.
-pub(super) fn path(field: &Field<'_, '_>) -> Option<Path> {
+pub(super) fn path(field: &Field<'_>) -> Option<Path> {
     let text = field.string()?;
     Path::parse(text).map_err(|error| report(field, Rule::InvalidPath, &error)).ok()
 }
 
 /// `Variable` of a choice rule, and what it is compared with. The specification asks for a Path,
 /// the service speaks of a Reference Path.
-pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
+pub(super) fn compared_path(field: &Field<'_>) -> Option<Path> {
     let text = field.string()?;
     let parsed = Path::parse(text);
     parsed
@@ -35,7 +35,7 @@ pub(super) fn compared_path(field: &Field<'_, '_>) -> Option<Path> {
 }
 
 /// A field that holds a Reference Path.
-pub(super) fn reference_path(field: &Field<'_, '_>) -> Option<ReferencePath> {
+pub(super) fn reference_path(field: &Field<'_>) -> Option<ReferencePath> {
     let text = field.string()?;
     ReferencePath::parse(text)
         .map_err(|error| report(field, Rule::InvalidReferencePath, &error))
@@ -43,7 +43,7 @@ pub(super) fn reference_path(field: &Field<'_, '_>) -> Option<ReferencePath> {
 }
 
 /// A field that holds a path or an intrinsic function.
-pub(super) fn expression(field: &Field<'_, '_>) -> Option<template::Expression> {
+pub(super) fn expression(field: &Field<'_>) -> Option<template::Expression> {
     let text = field.string()?;
     template::Expression::parse(text).map_err(|error| report(field, rule_for(text), &error)).ok()
 }
@@ -53,7 +53,7 @@ fn rule_for(text: &str) -> Rule {
 }
 
 /// A field that holds a moment.
-pub(super) fn timestamp(field: &Field<'_, '_>) -> Option<Timestamp> {
+pub(super) fn timestamp(field: &Field<'_>) -> Option<Timestamp> {
     let text = field.string()?;
     timestamp::parse(text)
         .map_err(|error| {
@@ -67,7 +67,7 @@ pub(super) fn timestamp(field: &Field<'_, '_>) -> Option<Timestamp> {
 }
 
 /// `InputPath`, `OutputPath`.
-pub(super) fn optional_path(field: Option<Field<'_, '_>>) -> OptionalPath {
+pub(super) fn optional_path(field: Option<Field<'_>>) -> OptionalPath {
     let Some(field) = field else {
         return OptionalPath::Whole;
     };
@@ -81,7 +81,7 @@ pub(super) fn optional_path(field: Option<Field<'_, '_>>) -> OptionalPath {
 }
 
 /// `ResultPath`, of a state or a catcher.
-pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
+pub(super) fn result_path(field: Option<Field<'_>>) -> ResultPath {
     let Some(field) = field else {
         return ResultPath::Replace;
     };
@@ -102,7 +102,7 @@ pub(super) fn result_path(field: Option<Field<'_, '_>>) -> ResultPath {
     if path.as_str() == "$" { ResultPath::Replace } else { ResultPath::Insert(path) }
 }
 
-fn report(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) {
+fn report(field: &Field<'_>, rule: Rule, error: &SyntaxError) {
     let words = match rule {
         Rule::InvalidReferencePath => not_a_reference(field.node.as_str().unwrap_or_default()),
         _ => "Value must be a valid JSONPath.",
@@ -110,7 +110,7 @@ fn report(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) {
     field.cx.report(syntax(field, rule, error).service(words));
 }
 
-fn syntax(field: &Field<'_, '_>, rule: Rule, error: &SyntaxError) -> Diagnostic {
+fn syntax(field: &Field<'_>, rule: Rule, error: &SyntaxError) -> Diagnostic {
     let span = field.cx.inside(field.node, error.span.clone());
     Diagnostic::new(rule, span, field.at.place(), error.message.clone()).hint_if(error.hint.clone())
 }
@@ -126,11 +126,11 @@ fn not_a_reference(text: &str) -> &'static str {
 const DELIMITED: &str = "JSONata string must start with {% and end with %}";
 
 /// Reports a text that opens an expression and does not close it: it would be taken as it stands.
-pub(super) fn is_open(field: &Field<'_, '_>) -> bool {
+pub(super) fn is_open(field: &Field<'_>) -> bool {
     report_open(field, field.node, &field.at.place())
 }
 
-fn report_open(field: &Field<'_, '_>, node: &Node, place: &Place) -> bool {
+fn report_open(field: &Field<'_>, node: &Node, place: &Place) -> bool {
     let open = node.as_str().is_some_and(opens);
     if open {
         field.cx.report(
@@ -183,7 +183,7 @@ fn each_text<'n>(node: &'n Node, place: &Place, visit: &mut dyn FnMut(&'n Node, 
 const OPENING: usize = "{%".len();
 
 /// The text of a `{% … %}` expression, if it is one.
-pub(super) fn jsonata(field: &Field<'_, '_>) -> Option<jsonata::Expression> {
+pub(super) fn jsonata(field: &Field<'_>) -> Option<jsonata::Expression> {
     let text = field.node.as_str()?;
     let Some(inner) = jsonata::delimited(text) else {
         field.cx.report(
@@ -219,7 +219,7 @@ fn invalid_jsonata(span: Span, place: Place, error: &SyntaxError) -> Diagnostic 
 
 /// JSON with JSONata expressions in it, which see `available` of `$states`.
 pub(super) fn jsonata_template_with(
-    field: &Field<'_, '_>,
+    field: &Field<'_>,
     available: Available,
 ) -> Option<jsonata::Template> {
     if has_open(field.node) {
@@ -235,7 +235,7 @@ pub(super) fn jsonata_template_with(
 }
 
 /// JSON with JSONata expressions in it.
-fn jsonata_template(field: &Field<'_, '_>) -> Option<jsonata::Template> {
+fn jsonata_template(field: &Field<'_>) -> Option<jsonata::Template> {
     jsonata::Template::parse(&field.node.to_value())
         .map_err(|errors| {
             for error in errors {
@@ -260,7 +260,7 @@ pub(super) enum Available {
 }
 
 /// Reports parts of `$states` that do not exist at this place.
-fn check_states(field: &Field<'_, '_>, found: &[jsonata::Expression], available: Available) {
+fn check_states(field: &Field<'_>, found: &[jsonata::Expression], available: Available) {
     let mut unknown = Vec::new();
     for expression in found {
         expression.states_fields(&mut |name| {
@@ -299,7 +299,7 @@ fn check_states(field: &Field<'_, '_>, found: &[jsonata::Expression], available:
 }
 
 /// Where the words stand first inside the field's value; all of it if they are written otherwise.
-fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
+fn first_use(field: &Field<'_>, words: &str) -> (Span, Place) {
     let mut found = None;
     each_text(field.node, &field.at.place(), &mut |node, place| {
         let at = node.as_str().and_then(|text| text.find(words));
@@ -311,7 +311,7 @@ fn first_use(field: &Field<'_, '_>, words: &str) -> (Span, Place) {
 }
 
 /// A payload template of JSONPath expressions.
-pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template> {
+pub(super) fn path_template(field: &Field<'_>) -> Option<template::Template> {
     unevaluated::check_template(field);
     template::Template::parse(&field.node.to_value())
         .map_err(|errors| {
@@ -322,7 +322,7 @@ pub(super) fn path_template(field: &Field<'_, '_>) -> Option<template::Template>
         .ok()
 }
 
-fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError) {
+fn report_template(field: &Field<'_>, error: &template::TemplateSyntaxError) {
     let node = part(field, &error.pointer).unwrap_or(field.node);
     let (place, around, name) = place_inside(field, &error.pointer);
 
@@ -373,9 +373,9 @@ fn report_template(field: &Field<'_, '_>, error: &template::TemplateSyntaxError)
 }
 
 /// The place a JSON pointer below `field` names, the place around it, and the last name.
-fn place_inside(field: &Field<'_, '_>, pointer: &str) -> (Place, Place, String) {
+fn place_inside(field: &Field<'_>, pointer: &str) -> (Place, Place, String) {
     let (mut place, mut around) = (field.at.place(), Place::root());
-    let (mut node, mut last) = (Some(field.node), field.name.to_owned());
+    let (mut node, mut last) = (Some(field.node), field.name.clone().into_owned());
     for segment in pointer.split('/').skip(1) {
         last = segment.replace("~1", "/").replace("~0", "~");
         around = place;
@@ -388,12 +388,12 @@ fn place_inside(field: &Field<'_, '_>, pointer: &str) -> (Place, Place, String) 
     (place, around, last)
 }
 
-fn part<'a>(field: &Field<'a, '_>, pointer: &str) -> Option<&'a Node> {
+fn part<'a>(field: &Field<'a>, pointer: &str) -> Option<&'a Node> {
     field.node.at(pointer).map(|place| place.node)
 }
 
 /// Either, by query language.
-pub(super) fn payload(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Payload> {
+pub(super) fn payload(field: &Field<'_>, language: QueryLanguage) -> Option<Payload> {
     match language {
         QueryLanguage::JsonPath => path_template(field).map(Payload::JsonPath),
         QueryLanguage::Jsonata => {

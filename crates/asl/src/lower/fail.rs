@@ -23,7 +23,7 @@ fn text(reading: &Reading<'_, '_>, name: &'static str, path_name: &'static str) 
     literal.or_else(|| expression::expression(&found?).map(Text::Expression))
 }
 
-fn jsonata(field: &Field<'_, '_>) -> Option<Text> {
+fn jsonata(field: &Field<'_>) -> Option<Text> {
     let text = field.string()?;
     match everstep_expr::jsonata::delimited(text) {
         Some(_) => expression::jsonata(field).map(Text::Jsonata),

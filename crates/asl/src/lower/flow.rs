@@ -5,9 +5,10 @@ use super::expression::{
 };
 use super::reader::{Field, Fields};
 use super::state::Reading;
+use everstep_source::Diagnostic;
 use everstep_source::document::Content;
 
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::{Assign, DataFlow, JsonPathFlow, JsonataFlow, Payload, QueryLanguage};
 use crate::rule::Rule;
 
@@ -19,7 +20,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>, kind: &str) -> DataFlow {
     }
 }
 
-fn json_path(fields: &Fields<'_, '_>, kind: &str) -> JsonPathFlow {
+fn json_path(fields: &Fields<'_>, kind: &str) -> JsonPathFlow {
     let mut flow = JsonPathFlow::default();
     if kind == "Fail" {
         return flow;
@@ -41,20 +42,20 @@ fn json_path(fields: &Fields<'_, '_>, kind: &str) -> JsonPathFlow {
 }
 
 /// "A Payload Template MUST be a JSON object."
-pub(super) fn template_object(field: &Field<'_, '_>) -> Option<everstep_expr::template::Template> {
+pub(super) fn template_object(field: &Field<'_>) -> Option<everstep_expr::template::Template> {
     if field.node.as_object().is_none() {
-        field.wrong_type("an object");
+        field.cx.report(field.wrong_type("an object"));
         return None;
     }
     path_template(field)
 }
 
-fn jsonata(fields: &Fields<'_, '_>, kind: &str) -> JsonataFlow {
+fn jsonata(fields: &Fields<'_>, kind: &str) -> JsonataFlow {
     let mut flow = JsonataFlow::default();
     if matches!(kind, "Task" | "Parallel") {
         flow.arguments = fields.get("Arguments").and_then(|field| {
             if !matches!(field.node.content, Content::Object(_) | Content::String(_)) {
-                field.wrong_type("an object or a JSONata expression");
+                field.cx.report(field.wrong_type("an object or a JSONata expression"));
             }
             jsonata_template_with(&field, Available::Nothing)
         });
@@ -76,13 +77,13 @@ pub(super) fn available_after(kind: &str) -> Available {
 }
 
 pub(super) fn assign(
-    fields: &Fields<'_, '_>,
+    fields: &Fields<'_>,
     language: QueryLanguage,
     available: Available,
 ) -> Option<Assign> {
     let field = fields.get("Assign")?;
     let Some(members) = field.node.as_object() else {
-        field.wrong_type("an object");
+        field.cx.report(field.wrong_type("an object"));
         return None;
     };
     let mut names = Vec::with_capacity(members.len());

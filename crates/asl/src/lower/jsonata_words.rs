@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use everstep_expr::{SyntaxError, SyntaxErrorKind};
-
 use crate::diagnostic::ServiceCode;
+use everstep_expr::{SyntaxError, SyntaxErrorKind};
 
 /// The message with the compiler's names of symbols written as the symbols.
 pub(super) fn message(error: &SyntaxError) -> String {

@@ -1,10 +1,11 @@
 //! Machines: the outermost one, branches and processors.
 
 use super::names::{AllNames, Names, nowhere};
-use super::reader::{At, Cx, Fields, Misplaced};
+use super::reader::{Close as _, Cx, Field, Fields, Misplaced};
 use super::state::{self, Surroundings};
 use everstep_source::document::Node;
 
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{Machine, QueryLanguage, StateId};
 use crate::rule::Rule;
 
@@ -12,25 +13,25 @@ use crate::rule::Rule;
 pub(super) const SECONDS_MAX: u64 = 99_999_999;
 
 /// The whole definition.
-pub(crate) fn lower(cx: &Cx<'_>, root: &Node) -> Option<Machine> {
+pub(crate) fn lower<'a>(cx: &'a Cx<'a>, root: &'a Node) -> Option<Machine> {
     let all = AllNames::collect(root);
-    let fields = Fields::new(cx, At::ROOT, "a state machine", root)?;
+    let fields = Field::root(cx, "the definition", root).fields("a state machine")?;
     check_version(&fields);
     let query_language = query_language(&fields).unwrap_or_default();
     let timeout_seconds =
         fields.get("TimeoutSeconds").and_then(|field| field.integer(0..=SECONDS_MAX));
     let machine = body(&fields, query_language, &all);
-    fields.finish(only_outside);
+    fields.close(only_outside);
     Some(Machine { timeout_seconds, ..machine })
 }
 
 /// A branch of a Parallel state, or the processor of a Map state (whose own fields the caller has
 /// asked for).
-pub(super) fn inner(fields: &Fields<'_, '_>, around: &Surroundings<'_>) -> Machine {
+pub(super) fn inner<'a>(fields: &Fields<'a>, around: &Surroundings<'a>) -> Machine {
     body(fields, around.machine_language, around.all)
 }
 
-fn body(fields: &Fields<'_, '_>, query_language: QueryLanguage, all: &AllNames<'_>) -> Machine {
+fn body<'a>(fields: &Fields<'a>, query_language: QueryLanguage, all: &AllNames<'a>) -> Machine {
     let comment = fields.string("Comment").map(str::to_owned);
     let (start_at, states) = (fields.get("StartAt"), fields.get("States"));
     let missing: Vec<&str> = [("States", states.is_none()), ("StartAt", start_at.is_none())]
@@ -38,7 +39,7 @@ fn body(fields: &Fields<'_, '_>, query_language: QueryLanguage, all: &AllNames<'
         .filter_map(|(name, missing)| missing.then_some(name))
         .collect();
     if !missing.is_empty() {
-        fields.missing(&missing);
+        fields.cx.report(fields.missing(&missing));
     }
     let mut machine = Machine {
         comment,
@@ -49,7 +50,7 @@ fn body(fields: &Fields<'_, '_>, query_language: QueryLanguage, all: &AllNames<'
     };
     let Some(states) = states else { return machine };
     let Some(members) = states.node.as_object() else {
-        states.wrong_type("an object");
+        states.cx.report(states.wrong_type("an object"));
         return machine;
     };
     let names = Names::new(fields.cx, members, &states.at, all);
@@ -71,7 +72,7 @@ fn body(fields: &Fields<'_, '_>, query_language: QueryLanguage, all: &AllNames<'
     machine
 }
 
-fn check_version(fields: &Fields<'_, '_>) {
+fn check_version(fields: &Fields<'_>) {
     let Some(field) = fields.get("Version") else {
         return;
     };
@@ -89,8 +90,8 @@ fn check_version(fields: &Fields<'_, '_>) {
     }
 }
 
-pub(super) fn query_language(fields: &Fields<'_, '_>) -> Option<QueryLanguage> {
-    match fields.get("QueryLanguage")?.word(&["JSONPath", "JSONata"])? {
+pub(super) fn query_language(fields: &Fields<'_>) -> Option<QueryLanguage> {
+    match fields.get("QueryLanguage")?.one_of(&["JSONPath", "JSONata"])? {
         "JSONata" => Some(QueryLanguage::Jsonata),
         _ => Some(QueryLanguage::JsonPath),
     }

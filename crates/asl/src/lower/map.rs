@@ -8,12 +8,13 @@ use super::machine;
 use super::map_io::{item_reader, other_language, result_writer};
 use super::names::AllNames;
 use super::operand::{integer, number};
-use super::reader::{Field, Fields};
+use super::reader::{Close as _, Field, Fields};
 use super::retry;
 use super::state::{Reading, transition};
+use everstep_source::Diagnostic;
 use everstep_source::document::Content;
 
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::{
     ExecutionType, ItemBatcher, Items, Kind, Machine, Map, Mode, Payload, QueryLanguage, StateId,
     WorkflowType,
@@ -77,7 +78,7 @@ fn items(reading: &Reading<'_, '_>) -> Items {
             field.node.content,
             Content::Array(_) | Content::String(_) | Content::Object(_)
         ) {
-            field.wrong_type("an array or a JSONata expression");
+            field.cx.report(field.wrong_type("an array or a JSONata expression"));
         }
         return expression::jsonata_template_with(&field, Available::Nothing)
             .map_or(Items::Whole, Items::Jsonata);
@@ -119,7 +120,7 @@ fn processor(reading: &Reading<'_, '_>) -> (Machine, &'static str, Mode) {
                 ),
             };
             fields.cx.report(
-                Diagnostic::new(Rule::ProcessorRequired, fields.head(), fields.at.place(), message)
+                Diagnostic::new(Rule::ProcessorRequired, fields.head, fields.at.place(), message)
                     .hint(
                         "ItemProcessor says what to do with each item; Iterator is its older name",
                     )
@@ -136,7 +137,7 @@ fn processor(reading: &Reading<'_, '_>) -> (Machine, &'static str, Mode) {
         None => Mode::Inline,
     };
     let machine = machine::inner(&inner, reading.around);
-    inner.finish(machine::only_of_machine);
+    inner.close(machine::only_of_machine);
     (machine, name, mode)
 }
 
@@ -150,13 +151,13 @@ fn empty() -> Machine {
     }
 }
 
-fn mode(field: &Field<'_, '_>) -> Mode {
+fn mode(field: &Field<'_>) -> Mode {
     let Some(fields) = field.fields("a processor configuration") else {
         return Mode::Inline;
     };
     let distributed = match fields.get("Mode") {
         Some(mode) => {
-            let distributed = mode.word(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED");
+            let distributed = mode.one_of(&["INLINE", "DISTRIBUTED"]) == Some("DISTRIBUTED");
             if distributed && field.cx.options.workflow_type == WorkflowType::Express {
                 field.cx.report(not_in_express(&mode));
             }
@@ -166,12 +167,12 @@ fn mode(field: &Field<'_, '_>) -> Mode {
     };
     let execution_type = fields.get("ExecutionType");
     let mode = match (distributed, execution_type) {
-        (true, Some(field)) => Mode::Distributed(match field.word(&["STANDARD", "EXPRESS"]) {
+        (true, Some(field)) => Mode::Distributed(match field.one_of(&["STANDARD", "EXPRESS"]) {
             Some("EXPRESS") => ExecutionType::Express,
             _ => ExecutionType::Standard,
         }),
         (true, None) => {
-            fields.missing(&["ExecutionType"]);
+            fields.cx.report(fields.missing(&["ExecutionType"]));
             Mode::Distributed(ExecutionType::Standard)
         }
         (false, Some(field)) => {
@@ -180,11 +181,11 @@ fn mode(field: &Field<'_, '_>) -> Mode {
         }
         (false, None) => Mode::Inline,
     };
-    fields.finish(|_| None);
+    fields.close(|_| None);
     mode
 }
 
-fn not_in_express(mode: &Field<'_, '_>) -> Diagnostic {
+fn not_in_express(mode: &Field<'_>) -> Diagnostic {
     mode.report(Rule::ExpressUnsupported, "an EXPRESS workflow cannot run a DISTRIBUTED Map")
         .hint("make the state machine STANDARD; the Map's children may be EXPRESS")
         .service(
@@ -192,7 +193,7 @@ fn not_in_express(mode: &Field<'_, '_>) -> Diagnostic {
         )
 }
 
-fn refuse_distributed_fields(fields: &Fields<'_, '_>) {
+fn refuse_distributed_fields(fields: &Fields<'_>) {
     for name in ["ItemReader", "ItemBatcher", "ResultWriter", "Label"] {
         if let Some(field) = fields.get(name) {
             fields.cx.report(only_distributed(fields, &field, name));
@@ -200,7 +201,7 @@ fn refuse_distributed_fields(fields: &Fields<'_, '_>) {
     }
 }
 
-fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) -> Diagnostic {
+fn only_distributed(fields: &Fields<'_>, field: &Field<'_>, name: &str) -> Diagnostic {
     Diagnostic::new(
         Rule::DistributedOnly,
         field.name_span,
@@ -212,7 +213,7 @@ fn only_distributed(fields: &Fields<'_, '_>, field: &Field<'_, '_>, name: &str) 
     .service_location(Some(fields.at.place().service_location()))
 }
 
-fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBatcher> {
+fn item_batcher(field: &Field<'_>, language: QueryLanguage) -> Option<ItemBatcher> {
     let fields = field.fields("an item batcher")?;
     let batcher = ItemBatcher {
         max_items: integer(
@@ -240,15 +241,15 @@ fn item_batcher(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemBa
         "MaxInputBytesPerBatchPath",
     ];
     if !limits.iter().any(|name| fields.has(name)) {
-        fields.missing(&["MaxItemsPerBatch"]);
+        fields.cx.report(fields.missing(&["MaxItemsPerBatch"]));
     }
-    fields.finish(|name| other_language(name, language));
+    fields.close(|name| other_language(name, language));
     Some(batcher)
 }
 
 const LABEL_CHARACTERS_MAX: usize = 40;
 
-fn label(field: &Field<'_, '_>, all: &AllNames<'_>) -> Option<String> {
+fn label(field: &Field<'_>, all: &AllNames<'_>) -> Option<String> {
     let text = field.string()?;
     let forbidden =
         |c: char| c.is_whitespace() || c.is_control() || "?*<>{}[]:;,\\|^~$#%&`\"".contains(c);

@@ -3,20 +3,21 @@
 use super::expression;
 use super::flow;
 use super::operand::integer;
-use super::reader::{Field, Fields, Misplaced};
+use super::reader::{Close as _, Field, Fields, Misplaced};
 use super::request;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{
     ItemReader, Pattern, Payload, QueryLanguage, ReaderConfig, Resource, ResultWriter,
 };
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 /// `Arguments` in JSONata, `Parameters` in JSONPath.
-fn arguments(fields: &Fields<'_, '_>, language: QueryLanguage) -> Option<Payload> {
+fn arguments(fields: &Fields<'_>, language: QueryLanguage) -> Option<Payload> {
     expression::payload(&fields.get(request::field(language))?, language)
 }
 
-pub(super) fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ItemReader> {
+pub(super) fn item_reader(field: &Field<'_>, language: QueryLanguage) -> Option<ItemReader> {
     let fields = field.fields("an item reader")?;
     let resource = fields.require("Resource").and_then(|field| {
         check_s3(&field, &["getObject", "listObjectsV2"]);
@@ -30,12 +31,12 @@ pub(super) fn item_reader(field: &Field<'_, '_>, language: QueryLanguage) -> Opt
             .and_then(|field| reader_config(&field, language))
             .unwrap_or_default(),
     };
-    fields.finish(|name| other_language(name, language));
+    fields.close(|name| other_language(name, language));
     Some(reader)
 }
 
 /// A Map reads from and writes to S3, by few actions.
-fn check_s3(field: &Field<'_, '_>, actions: &[&str]) {
+fn check_s3(field: &Field<'_>, actions: &[&str]) {
     let Some(text) = field.node.as_str() else { return };
     let known = match Resource::classify(text) {
         Resource::Service { service, action, sdk: false, pattern, .. } => {
@@ -55,10 +56,10 @@ fn check_s3(field: &Field<'_, '_>, actions: &[&str]) {
     }
 }
 
-fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<ReaderConfig> {
+fn reader_config(field: &Field<'_>, language: QueryLanguage) -> Option<ReaderConfig> {
     let fields = field.fields("a reader configuration")?;
     let word = |name, allowed| {
-        fields.get(name).and_then(|field: Field<'_, '_>| field.word(allowed)).map(str::to_owned)
+        fields.get(name).and_then(|field: Field<'_>| field.one_of(allowed)).map(str::to_owned)
     };
     let config = ReaderConfig {
         input_type: word("InputType", &["CSV", "JSON", "JSONL", "PARQUET", "MANIFEST"]),
@@ -71,19 +72,19 @@ fn reader_config(field: &Field<'_, '_>, language: QueryLanguage) -> Option<Reade
         manifest_type: word("ManifestType", &["S3_INVENTORY", "ATHENA_DATA"]),
     };
     check_csv(&fields, &config);
-    fields.finish(|name| other_language(name, language));
+    fields.close(|name| other_language(name, language));
     Some(config)
 }
 
 /// Rows need names: from the first row, or given here.
-fn check_csv(fields: &Fields<'_, '_>, config: &ReaderConfig) {
+fn check_csv(fields: &Fields<'_>, config: &ReaderConfig) {
     let is_csv = config.input_type.as_deref() == Some("CSV");
     let location = fields.get("CSVHeaderLocation");
     if is_csv && location.is_none() {
         fields.cx.report(
             Diagnostic::new(
                 Rule::RequiredField,
-                fields.head(),
+                fields.head,
                 fields.at.place(),
                 "the reader of a CSV file needs the field `CSVHeaderLocation`",
             )
@@ -92,7 +93,7 @@ fn check_csv(fields: &Fields<'_, '_>, config: &ReaderConfig) {
         );
     }
     if config.csv_header_location.as_deref() == Some("GIVEN") && !fields.has("CSVHeaders") {
-        fields.missing(&["CSVHeaders"]);
+        fields.cx.report(fields.missing(&["CSVHeaders"]));
     }
     if let (Some("JSON" | "JSONL"), Some(location)) = (config.input_type.as_deref(), location) {
         let around = fields.at.place().service_location();
@@ -110,23 +111,20 @@ fn check_csv(fields: &Fields<'_, '_>, config: &ReaderConfig) {
     }
 }
 
-fn strings(field: &Field<'_, '_>) -> Option<Vec<String>> {
-    let elements = field.array()?;
-    Some(field.elements(elements).filter_map(|e| e.string().map(str::to_owned)).collect())
+fn strings(field: &Field<'_>) -> Option<Vec<String>> {
+    let elements = field.elements()?;
+    Some(elements.iter().filter_map(|e| e.string().map(str::to_owned)).collect())
 }
 
-pub(super) fn result_writer(
-    field: &Field<'_, '_>,
-    language: QueryLanguage,
-) -> Option<ResultWriter> {
+pub(super) fn result_writer(field: &Field<'_>, language: QueryLanguage) -> Option<ResultWriter> {
     let fields = field.fields("a result writer")?;
     let (mut transformation, mut output_type) = (None, None);
     if let Some(config) = fields.get("WriterConfig") {
         let inner = config.fields("a writer configuration")?;
         transformation =
-            inner.get("Transformation").and_then(|f| f.word(&["NONE", "COMPACT", "FLATTEN"]));
-        output_type = inner.get("OutputType").and_then(|f| f.word(&["JSON", "JSONL"]));
-        inner.finish(|_| None);
+            inner.get("Transformation").and_then(|f| f.one_of(&["NONE", "COMPACT", "FLATTEN"]));
+        output_type = inner.get("OutputType").and_then(|f| f.one_of(&["JSON", "JSONL"]));
+        inner.close(|_| None);
     }
     let writer = ResultWriter {
         resource: fields.get("Resource").and_then(|field| {
@@ -137,7 +135,7 @@ pub(super) fn result_writer(
         transformation: transformation.map(str::to_owned),
         output_type: output_type.map(str::to_owned),
     };
-    fields.finish(|name| other_language(name, language));
+    fields.close(|name| other_language(name, language));
     Some(writer)
 }
 

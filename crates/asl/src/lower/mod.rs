@@ -24,4 +24,4 @@ mod unevaluated;
 mod wait;
 
 pub(crate) use machine::lower;
-pub(crate) use reader::Cx;
+pub(crate) use reader::{Cx, Trail};

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::reader::{At, Cx, Field};
+use super::reader::{Cx, Field, Trail};
 use everstep_source::document::{Member, Node};
-use everstep_source::{Severity, nearest};
+use everstep_source::{Diagnostic, Severity, nearest};
 
-use crate::diagnostic::{Diagnostic, ServiceCode};
+use crate::diagnostic::{InServiceWords as _, ServiceCode};
 use crate::model::{StateId, Target};
 use crate::rule::Rule;
 
@@ -82,7 +82,7 @@ impl<'a> Names<'a> {
     pub(super) fn new(
         cx: &Cx<'_>,
         members: &'a [Member],
-        at: &At<'_>,
+        at: &Trail<'a>,
         all: &'a AllNames<'a>,
     ) -> Self {
         let mut ids = HashMap::with_capacity(members.len());
@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
     }
 
     /// The state that `field` names; a stand-in if there is none.
-    pub(super) fn resolve(&self, field: &Field<'_, '_>) -> Target {
+    pub(super) fn resolve(&self, field: &Field<'_>) -> Target {
         let Some(name) = field.string() else {
             return nowhere("");
         };
@@ -117,9 +117,9 @@ impl<'a> Names<'a> {
         nowhere(name)
     }
 
-    fn unknown(&self, field: &Field<'_, '_>, name: &str) -> Diagnostic {
+    fn unknown(&self, field: &Field<'_>, name: &str) -> Diagnostic {
         let elsewhere = self.all.states.contains_key(name);
-        let rule = match field.name {
+        let rule = match &*field.name {
             _ if elsewhere => Rule::TargetOutOfScope,
             "StartAt" => Rule::UnknownStartState,
             _ => Rule::UnknownTarget,
@@ -152,7 +152,7 @@ pub(super) fn nowhere(name: &str) -> Target {
     Target { name: Arc::from(name), id: StateId(u32::MAX) }
 }
 
-fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>) {
+fn check_name<'a>(cx: &Cx<'_>, member: &'a Member, at: &Trail<'a>) {
     let place = at.name(&member.name);
     let length = member.name.chars().count();
     if length > SERVICE_NAME_CHARACTERS_MAX {
@@ -169,7 +169,7 @@ fn check_name(cx: &Cx<'_>, member: &Member, at: &At<'_>) {
 }
 
 /// "state names MUST be unique within the scope of the whole state machine".
-fn duplicate(cx: &Cx<'_>, member: &Member, at: &At<'_>, first: &Member) -> Diagnostic {
+fn duplicate<'a>(cx: &Cx<'_>, member: &'a Member, at: &Trail<'a>, first: &Member) -> Diagnostic {
     let line = cx.source.position(first.name_span.start).line;
     Diagnostic::new(
         Rule::DuplicateStateName,
@@ -182,7 +182,7 @@ fn duplicate(cx: &Cx<'_>, member: &Member, at: &At<'_>, first: &Member) -> Diagn
     .service_code(ServiceCode::DuplicateStateName)
 }
 
-fn name_too_long(member: &Member, place: &At<'_>, length: usize) -> Diagnostic {
+fn name_too_long(member: &Member, place: &Trail<'_>, length: usize) -> Diagnostic {
     let (severity, message) = if length > NAME_CHARACTERS_MAX {
         (
             Severity::Error,

@@ -10,7 +10,7 @@ use crate::model::{Operand, QueryLanguage};
 
 /// `name`, or `path_name` in JSONPath, as an integer.
 pub(super) fn integer(
-    fields: &Fields<'_, '_>,
+    fields: &Fields<'_>,
     language: QueryLanguage,
     name: &'static str,
     path_name: &'static str,
@@ -20,7 +20,7 @@ pub(super) fn integer(
 }
 
 pub(super) fn number(
-    fields: &Fields<'_, '_>,
+    fields: &Fields<'_>,
     language: QueryLanguage,
     name: &'static str,
     path_name: &'static str,
@@ -30,11 +30,11 @@ pub(super) fn number(
 }
 
 pub(super) fn operand<T>(
-    fields: &Fields<'_, '_>,
+    fields: &Fields<'_>,
     language: QueryLanguage,
     name: &'static str,
     path_name: &'static str,
-    literal: impl Fn(&Field<'_, '_>) -> Option<T>,
+    literal: impl Fn(&Field<'_>) -> Option<T>,
 ) -> Option<Operand<T>> {
     if language == QueryLanguage::Jsonata {
         let field = fields.get(name)?;
@@ -52,6 +52,6 @@ pub(super) fn operand<T>(
     fixed.or_else(|| expression::reference_path(&found?).map(Operand::Path))
 }
 
-fn is_expression(field: &Field<'_, '_>) -> bool {
+fn is_expression(field: &Field<'_>) -> bool {
     field.node.as_str().is_some_and(|text| everstep_expr::jsonata::delimited(text).is_some())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::machine;
-use super::reader::Fields;
+use super::reader::Close as _;
 use super::retry;
 use super::state::{Reading, transition};
 use crate::model::{Kind, Parallel};
@@ -11,11 +11,10 @@ use crate::model::{Kind, Parallel};
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     let mut branches = Vec::new();
     if let Some(field) = reading.fields.require("Branches") {
-        let elements = field.filled_array().unwrap_or_default();
-        for element in field.elements(elements) {
-            if let Some(fields) = Fields::new(field.cx, element.at, "a branch", element.node) {
+        for element in field.filled_elements().unwrap_or_default() {
+            if let Some(fields) = element.fields("a branch") {
                 branches.push(Arc::new(machine::inner(&fields, reading.around)));
-                fields.finish(machine::only_of_machine);
+                fields.close(machine::only_of_machine);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The requests of service integrations: what must be in them.
 
 use super::reader::Fields;
+use everstep_source::Diagnostic;
 use everstep_source::document::Member;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{QueryLanguage, Resource};
 use crate::rule::Rule;
 
@@ -28,7 +29,7 @@ pub(super) fn field(language: QueryLanguage) -> &'static str {
     }
 }
 
-pub(super) fn check(fields: &Fields<'_, '_>, resource: &Resource, language: QueryLanguage) {
+pub(super) fn check(fields: &Fields<'_>, resource: &Resource, language: QueryLanguage) {
     let Resource::Service { service, action, sdk: false, .. } = resource else { return };
     let Some(field) = fields.get(field(language)) else { return };
     // A request that is one expression is known at run time only.

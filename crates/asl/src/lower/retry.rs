@@ -4,10 +4,11 @@ use super::expression::{self, Available};
 use super::flow;
 use super::machine::SECONDS_MAX;
 use super::names::nowhere;
-use super::reader::{Field, Fields, Misplaced};
+use super::reader::{Close as _, Field, Fields, Misplaced};
 use super::state::{Reading, objects};
 use everstep_source::nearest;
 
+use crate::diagnostic::InServiceWords as _;
 use crate::error_name;
 use crate::model::{Catcher, Jitter, QueryLanguage, ResultPath, Retrier};
 use crate::rule::Rule;
@@ -29,9 +30,9 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> (Vec<Retrier>, Vec<Catcher>) {
     (retry.unwrap_or_default(), catch.unwrap_or_default())
 }
 
-fn retrier(fields: &Fields<'_, '_>, last: bool) -> Retrier {
+fn retrier(fields: &Fields<'_>, last: bool) -> Retrier {
     let integer =
-        |name, bounds| fields.get(name).and_then(|field: Field<'_, '_>| field.integer(bounds));
+        |name, bounds| fields.get(name).and_then(|field: Field<'_>| field.integer(bounds));
     let retrier = Retrier {
         span: fields.span,
         comment: fields.string("Comment").map(str::to_owned),
@@ -43,12 +44,13 @@ fn retrier(fields: &Fields<'_, '_>, last: bool) -> Retrier {
             .and_then(|field| field.number(1.0..=f64::MAX))
             .unwrap_or(2.0),
         max_delay_seconds: integer("MaxDelaySeconds", 1..=MAX_DELAY_SECONDS_MAX),
-        jitter: match fields.get("JitterStrategy").and_then(|field| field.word(&["NONE", "FULL"])) {
+        jitter: match fields.get("JitterStrategy").and_then(|field| field.one_of(&["NONE", "FULL"]))
+        {
             Some("FULL") => Jitter::Full,
             _ => Jitter::None,
         },
     };
-    fields.finish(|name| {
+    fields.close(|name| {
         let hint = match name {
             "Next" => "a retrier runs the same state again; a catcher leads elsewhere",
             "ResultPath" | "Assign" | "Output" => "catchers have it",
@@ -59,7 +61,7 @@ fn retrier(fields: &Fields<'_, '_>, last: bool) -> Retrier {
     retrier
 }
 
-fn catcher(fields: &Fields<'_, '_>, reading: &Reading<'_, '_>, last: bool) -> Catcher {
+fn catcher(fields: &Fields<'_>, reading: &Reading<'_, '_>, last: bool) -> Catcher {
     let jsonata = reading.is_jsonata();
     let next = fields.require("Next").map(|field| reading.around.names.resolve(&field));
     let catcher = Catcher {
@@ -81,7 +83,7 @@ fn catcher(fields: &Fields<'_, '_>, reading: &Reading<'_, '_>, last: bool) -> Ca
             None
         },
     };
-    fields.finish(|name| misplaced_in_catcher(name, reading.language));
+    fields.close(|name| misplaced_in_catcher(name, reading.language));
     catcher
 }
 
@@ -99,18 +101,19 @@ fn misplaced_in_catcher(name: &str, language: QueryLanguage) -> Option<Misplaced
 }
 
 /// "a non-empty array of Strings, which match Error Names"; `States.ALL` alone, and last.
-fn error_equals(fields: &Fields<'_, '_>, last: bool) -> Vec<String> {
+fn error_equals(fields: &Fields<'_>, last: bool) -> Vec<String> {
     let Some(field) = fields.require("ErrorEquals") else {
         return Vec::new();
     };
-    let elements = field.filled_array().unwrap_or_default();
+    let elements = field.filled_elements().unwrap_or_default();
+    let alone = elements.len() == 1;
     let mut names = Vec::with_capacity(elements.len());
-    for element in field.elements(elements) {
+    for element in elements {
         let Some(name) = element.string() else {
             continue;
         };
         if name == error_name::ALL {
-            check_wildcard(&element, fields.owner, elements.len() == 1, last);
+            check_wildcard(&element, &fields.owner, alone, last);
         }
         check_reserved(&element, name);
         names.push(name.to_owned());
@@ -118,7 +121,7 @@ fn error_equals(fields: &Fields<'_, '_>, last: bool) -> Vec<String> {
     names
 }
 
-fn check_wildcard(element: &Field<'_, '_>, owner: &str, alone: bool, last: bool) {
+fn check_wildcard(element: &Field<'_>, owner: &str, alone: bool, last: bool) {
     if !alone {
         element.cx.report(
             element
@@ -146,7 +149,7 @@ fn check_wildcard(element: &Field<'_, '_>, owner: &str, alone: bool, last: bool)
     }
 }
 
-fn check_reserved(element: &Field<'_, '_>, name: &str) {
+fn check_reserved(element: &Field<'_>, name: &str) {
     if error_name::is_reserved(name) && !error_name::is_predefined(name) {
         element.cx.report(
             element

@@ -1,11 +1,12 @@
 //! One state: what all types share, then its own type's file.
 
 use super::names::{AllNames, Names};
-use super::reader::{At, Cx, Field, Fields, Misplaced};
+use super::reader::{Close as _, Cx, Field, Fields, Misplaced, Trail};
 use super::{choice, fail, flow, machine, map, parallel, pass, task, wait};
+use everstep_source::Diagnostic;
 use everstep_source::document::{Content, Member, Node};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{DataFlow, Kind, Pass, QueryLanguage, State, Transition};
 use crate::rule::Rule;
 
@@ -20,7 +21,7 @@ pub(crate) struct Surroundings<'s> {
 
 /// A state while its fields are read.
 pub(crate) struct Reading<'a, 'p> {
-    pub(super) fields: Fields<'a, 'p>,
+    pub(super) fields: Fields<'a>,
     pub(super) language: QueryLanguage,
     pub(super) around: &'p Surroundings<'p>,
 }
@@ -31,10 +32,10 @@ impl Reading<'_, '_> {
     }
 }
 
-pub(super) fn lower(
-    cx: &Cx<'_>,
-    member: &Member,
-    states: &At<'_>,
+pub(super) fn lower<'a>(
+    cx: &'a Cx<'a>,
+    member: &'a Member,
+    states: &Trail<'a>,
     around: &Surroundings<'_>,
 ) -> State {
     let mut state = State {
@@ -49,15 +50,13 @@ pub(super) fn lower(
         assign: None,
         kind: Kind::Pass(Pass { result: None, transition: Transition::End }),
     };
-    let at = states.name(&member.name);
-    let Some(fields) = Fields::new(cx, at, "a state", &member.value) else {
+    let Some(fields) = Field::of(cx, member, states).fields("a state") else {
         return state;
     };
     let Some(kind) = state_type(&fields) else {
         return state;
     };
-    let owner = format!("a {kind} state");
-    let fields = fields.named(&owner);
+    let fields = fields.named(format!("a {kind} state"));
     state.comment = fields.string("Comment").map(str::to_owned);
     state.query_language = language(&fields, around.machine_language);
     let reading = Reading { fields, language: state.query_language, around };
@@ -76,7 +75,7 @@ pub(super) fn lower(
         _ => Kind::Succeed,
     };
     let language = reading.language;
-    reading.fields.finish(|name| elsewhere(name, kind, language));
+    reading.fields.close(|name| elsewhere(name, kind, language));
     state
 }
 
@@ -119,18 +118,26 @@ fn may_be_execution_input(part: &str) -> bool {
     !others.iter().any(|other| part.starts_with(other))
 }
 
-fn state_type(fields: &Fields<'_, '_>) -> Option<&'static str> {
+fn state_type(fields: &Fields<'_>) -> Option<&'static str> {
     let field = fields.require("Type")?;
     let text = field.string()?;
     let found = TYPES.iter().copied().find(|kind| *kind == text);
     if found.is_none() {
-        field.unknown_word(Rule::UnknownStateType, text, TYPES);
+        field.cx.report(unknown_type(&field, text));
     }
     found
 }
 
+fn unknown_type(field: &Field<'_>, text: &str) -> Diagnostic {
+    let found = field.unknown_word(text, TYPES);
+    Diagnostic { code: Rule::UnknownStateType.name(), ..found }.service(format!(
+        "The field 'Type' should have one of these values: [{}]",
+        TYPES.join(", ")
+    ))
+}
+
 /// "A step down from JSONata to JSONPath is rejected."
-fn language(fields: &Fields<'_, '_>, machine_language: QueryLanguage) -> QueryLanguage {
+fn language(fields: &Fields<'_>, machine_language: QueryLanguage) -> QueryLanguage {
     let own = machine::query_language(fields);
     if let (Some(QueryLanguage::JsonPath), QueryLanguage::Jsonata, Some(field)) =
         (own, machine_language, fields.get("QueryLanguage"))
@@ -155,16 +162,8 @@ pub(super) fn transition(reading: &Reading<'_, '_>) -> Transition {
     let end = fields.get("End").and_then(|field| field.boolean());
     match (fields.get("Next"), end) {
         (Some(next), Some(true)) => {
-            fields.cx.report(
-                Diagnostic::new(
-                    Rule::ExclusiveFields,
-                    next.name_span,
-                    fields.at.place(),
-                    format!("{} has both `Next` and `End`", fields.owner),
-                )
-                .hint("a state either ends the machine or leads to another")
-                .service("There should only be one of the following fields: [Next, End]"),
-            );
+            let found = fields.exclusive("Next", "End", next.name_span);
+            fields.cx.report(found.hint("a state either ends the machine or leads to another"));
             Transition::Next(reading.around.names.resolve(&next))
         }
         (Some(next), _) => Transition::Next(reading.around.names.resolve(&next)),
@@ -176,7 +175,7 @@ pub(super) fn transition(reading: &Reading<'_, '_>) -> Transition {
                 fields.cx.report(
                     Diagnostic::new(
                         Rule::MissingTransition,
-                        fields.head(),
+                        fields.head,
                         fields.at.place(),
                         format!("{} needs `Next` or `\"End\": true`", fields.owner),
                     )
@@ -239,16 +238,16 @@ fn elsewhere(name: &str, kind: &str, language: QueryLanguage) -> Option<Misplace
 
 /// The array a field holds, read element by element as objects.
 pub(super) fn objects<'a, T>(
-    field: &Field<'a, '_>,
-    owner: &str,
-    mut read: impl FnMut(usize, &Fields<'a, '_>) -> T,
+    field: &Field<'a>,
+    owner: &'static str,
+    mut read: impl FnMut(usize, &Fields<'a>) -> T,
 ) -> Vec<T> {
-    let Some(elements) = field.array() else {
+    let Some(elements) = field.elements() else {
         return Vec::new();
     };
     let mut all = Vec::with_capacity(elements.len());
-    for (index, element) in field.elements(elements).enumerate() {
-        if let Some(fields) = Fields::new(field.cx, element.at, owner, element.node) {
+    for (index, element) in elements.into_iter().enumerate() {
+        if let Some(fields) = element.fields(owner) {
             all.push(read(index, &fields));
         }
     }

@@ -3,13 +3,14 @@
 use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::integer;
-use super::reader::{Field, Fields};
+use super::reader::{Close as _, Field, Fields};
 use super::request;
 use super::retry;
 use super::state::{Reading, transition};
+use everstep_source::Diagnostic;
 use everstep_source::document::{Content, Node};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::integration;
 use crate::model::{Kind, Operand, Pattern, Payload, QueryLanguage, Resource, Task, WorkflowType};
 use crate::rule::Rule;
@@ -43,11 +44,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     }))
 }
 
-fn resource(
-    fields: &Fields<'_, '_>,
-    field: &Field<'_, '_>,
-    language: QueryLanguage,
-) -> Option<Resource> {
+fn resource(fields: &Fields<'_>, field: &Field<'_>, language: QueryLanguage) -> Option<Resource> {
     let text = field.string()?;
     let resource = Resource::classify(text);
     if is_generic(&resource) {
@@ -79,8 +76,8 @@ fn is_generic(resource: &Resource) -> bool {
 
 /// Every service action takes a request.
 fn check_arguments(
-    fields: &Fields<'_, '_>,
-    field: &Field<'_, '_>,
+    fields: &Fields<'_>,
+    field: &Field<'_>,
     resource: &Resource,
     language: QueryLanguage,
 ) {
@@ -100,7 +97,7 @@ fn check_arguments(
 }
 
 /// A callback task that does not hand its token to anybody waits until it times out.
-fn check_token(fields: &Fields<'_, '_>, field: &Field<'_, '_>, resource: &Resource) {
+fn check_token(fields: &Fields<'_>, field: &Field<'_>, resource: &Resource) {
     if resource.pattern() != Pattern::WaitForTaskToken {
         return;
     }
@@ -133,7 +130,7 @@ fn mentions_token(node: &Node) -> bool {
     }
 }
 
-fn check_express(field: &Field<'_, '_>, resource: &Resource) {
+fn check_express(field: &Field<'_>, resource: &Resource) {
     let (message, words) = match (resource, resource.pattern()) {
         (Resource::Activity { .. }, _) => ("an activity", "Activity ARN".to_owned()),
         // The service's message ends with a space here, and clients have seen it so.
@@ -156,7 +153,7 @@ fn check_express(field: &Field<'_, '_>, resource: &Resource) {
 
 /// "If provided, the HeartbeatSeconds interval MUST be smaller than the TimeoutSeconds value."
 fn check_heartbeat(
-    fields: &Fields<'_, '_>,
+    fields: &Fields<'_>,
     timeout: Option<&Operand<u64>>,
     heartbeat: Option<&Operand<u64>>,
 ) {
@@ -178,7 +175,7 @@ fn check_heartbeat(
 }
 
 /// Workers fetch an activity's tasks by their own rights.
-fn refuse_credentials(fields: &Fields<'_, '_>) {
+fn refuse_credentials(fields: &Fields<'_>) {
     if let Some(field) = fields.get("Credentials") {
         fields.cx.report(
             Diagnostic::new(
@@ -209,7 +206,7 @@ fn credentials(reading: &Reading<'_, '_>) -> Option<Payload> {
         fields.cx.report(
             Diagnostic::new(
                 Rule::RequiredField,
-                fields.head(),
+                fields.head,
                 fields.at.place(),
                 "the credentials need the field `RoleArn`",
             )
@@ -217,6 +214,6 @@ fn credentials(reading: &Reading<'_, '_>) -> Option<Payload> {
         );
         return None;
     }
-    fields.finish(|_| None);
+    fields.close(|_| None);
     expression::payload(&field, reading.language)
 }

@@ -1,23 +1,22 @@
 //! Texts that look like paths or calls, but are passed on as they stand.
 
 use everstep_expr::template::Expression;
-use everstep_source::Place;
 use everstep_source::document::{Content, Node};
+use everstep_source::{Diagnostic, Place};
 
 use super::reader::Field;
-use crate::diagnostic::Diagnostic;
 use crate::rule::Rule;
 
 /// Looks through a payload template: what is meant to be computed stands under a name with `.$`.
-pub(super) fn check_template(field: &Field<'_, '_>) {
+pub(super) fn check_template(field: &Field<'_>) {
     walk(field.node, &mut |path, node| {
-        let name = path.last().copied().unwrap_or(field.name);
+        let name = path.last().copied().unwrap_or(&field.name);
         report(field, path, node, &format!("write \"{name}.$\" for the value that it leads to"));
     });
 }
 
 /// `Result` of a Pass state is fixed, whatever is in it.
-pub(super) fn check_result(field: &Field<'_, '_>) {
+pub(super) fn check_result(field: &Field<'_>) {
     walk(field.node, &mut |path, node| {
         report(
             field,
@@ -28,7 +27,7 @@ pub(super) fn check_result(field: &Field<'_, '_>) {
     });
 }
 
-fn report(field: &Field<'_, '_>, path: &[&str], node: &Node, hint: &str) {
+fn report(field: &Field<'_>, path: &[&str], node: &Node, hint: &str) {
     let text = node.as_str().unwrap_or_default();
     let place = path.iter().fold(field.at.place(), |place: Place, name| place.field(name));
     field.cx.report(

@@ -4,9 +4,10 @@ use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::{integer, operand};
 use super::state::{Reading, transition};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::InServiceWords as _;
 use crate::model::{Kind, Operand, Wait, WaitUntil};
 use crate::rule::Rule;
+use everstep_source::Diagnostic;
 
 pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     let fields = &reading.fields;
@@ -62,7 +63,7 @@ fn check_one(reading: &Reading<'_, '_>) -> bool {
         )
     };
     fields.cx.report(
-        Diagnostic::new(Rule::WaitDuration, fields.head(), fields.at.place(), message)
+        Diagnostic::new(Rule::WaitDuration, fields.head, fields.at.place(), message)
             .hint(format!("give exactly one of {}", names.join(", ")))
             .service(format!(
                 "{} of the following fields: [SecondsPath, Seconds, TimestampPath, Timestamp]",

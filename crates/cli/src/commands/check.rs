@@ -11,8 +11,8 @@ use everstep_config::{Config, Parsed};
 use crate::configuration;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
-use crate::render::{self, AsProblem, Checked, Problem};
-use everstep_analysis::agreement::{self, Disagreement, Others};
+use crate::render::{self, Checked};
+use everstep_analysis::agreement::{self, Others};
 use everstep_analysis::code;
 
 /// Check everstep.yaml and the definitions it names, and say what is wrong, where, why, and what to do
@@ -57,24 +57,6 @@ Exit codes:
 
 docs/configuration.md describes the file; `everstep explain FUNCTION` tells what a policy does.";
 
-/// A problem of a configuration, of a definition, or between the two.
-#[derive(Debug)]
-enum Found {
-    Configuration(everstep_config::Diagnostic),
-    Definition(Diagnostic),
-    Between(Disagreement),
-}
-
-impl AsProblem for Found {
-    fn problem(&self) -> Problem<'_> {
-        match self {
-            Self::Configuration(found) => found.problem(),
-            Self::Definition(found) => found.problem(),
-            Self::Between(found) => found.problem(),
-        }
-    }
-}
-
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let entry = configuration::locate(&self.path)?;
@@ -91,7 +73,7 @@ impl Check {
         Ok(if failed { Exit::Problems } else { Exit::Good })
     }
 
-    fn write_text(&self, checked: &[Checked<Found>], good: Option<String>) -> anyhow::Result<()> {
+    fn write_text(&self, checked: &[Checked], good: Option<String>) -> anyhow::Result<()> {
         for file in checked {
             Stream::Data.write(&render::text::problems(file, Stream::Data))?;
         }
@@ -128,7 +110,7 @@ pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Conf
     if errors == 0 {
         let mut room = TOLD_MAX;
         for file in &mut checked {
-            file.diagnostics.retain(|found| matches!(found, Found::Between(_)));
+            file.diagnostics.retain(agreement::is_disagreement);
             file.diagnostics.truncate(room);
             room -= file.diagnostics.len();
         }
@@ -166,28 +148,28 @@ fn summary(config: &Config) -> String {
 }
 
 /// The files of the configuration, then those of definitions.
-fn check(parsed: Parsed, others: Others) -> Vec<Checked<Found>> {
+fn check(parsed: Parsed, others: Others) -> Vec<Checked> {
     let mut definitions = Definitions::default();
     for machine in parsed.fragment().iter().flat_map(|config| &config.state_machines) {
         definitions.check(machine, parsed.config(), others);
     }
     let code = parsed.fragment().map(|config| code::check(config, &parsed.sources));
-    let mut checked: Vec<Checked<Found>> = parsed
+    let mut checked: Vec<Checked> = parsed
         .sources
         .into_iter()
         .map(|source| Checked { source, diagnostics: Vec::new(), omitted: 0 })
         .collect();
     for found in parsed.diagnostics.into_iter().chain(code.into_iter().flatten()) {
-        checked[found.file].diagnostics.push(Found::Configuration(found));
+        checked[found.file].diagnostics.push(found);
     }
     if let Some(entry) = checked.first_mut() {
         entry.omitted += parsed.omitted;
     }
-    for (file, found) in definitions.inside {
-        checked[file].diagnostics.push(found);
+    for found in definitions.inside {
+        checked[found.file].diagnostics.push(found);
     }
     for file in &mut checked {
-        file.diagnostics.sort_by_key(|found| found.problem().span.start);
+        file.diagnostics.sort_by_key(|found| found.span.start);
     }
     checked.extend(definitions.files.into_values());
     checked
@@ -196,9 +178,9 @@ fn check(parsed: Parsed, others: Others) -> Vec<Checked<Found>> {
 #[derive(Default)]
 struct Definitions {
     /// Definitions with a text of their own, by name; several machines may share one.
-    files: BTreeMap<String, Checked<Found>>,
+    files: BTreeMap<String, Checked>,
     /// Problems of definitions that are written in the configuration, with the file they are in.
-    inside: Vec<(usize, Found)>,
+    inside: Vec<Diagnostic>,
 }
 
 impl Definitions {
@@ -216,10 +198,9 @@ impl Definitions {
         let between = config
             .zip(parsed.machine())
             .map(|(config, machine)| agreement::check(config, &source, machine, others));
-        let between = between.into_iter().flatten().map(Found::Between);
-        let mut diagnostics: Vec<Found> = between.collect();
-        diagnostics.extend(parsed.diagnostics.into_iter().map(Found::Definition));
-        diagnostics.sort_by_key(|found| found.problem().span.start);
+        let mut diagnostics: Vec<Diagnostic> = between.into_iter().flatten().collect();
+        diagnostics.extend(parsed.diagnostics);
+        diagnostics.sort_by_key(|found| found.span.start);
         // Where both hold there are no errors, of which none may be left out.
         let omitted = parsed.omitted + diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
         diagnostics.truncate(DIAGNOSTICS_MAX);
@@ -234,22 +215,17 @@ impl Definitions {
 }
 
 /// From the text that was made of a definition to where it was written.
-fn moved(source: &Source, machine: &StateMachine, mut found: Found) -> Option<(usize, Found)> {
-    let (span, place) = match &mut found {
-        Found::Configuration(found) => (&mut found.span, &mut found.place),
-        Found::Definition(found) => (&mut found.span, &mut found.place),
-        Found::Between(found) => (&mut found.span, &mut found.place),
-    };
+fn moved(source: &Source, machine: &StateMachine, mut found: Diagnostic) -> Option<Diagnostic> {
     let origin = &machine.definition.origin;
-    let (file, written) = origin.at(&place.pointer).or_else(|| origin.at(""))?;
-    let name = place.location.rsplit('/').next().unwrap_or_default();
-    let marked = source.text().get(span.range()).unwrap_or_default();
+    let (file, written) = origin.at(&found.place.pointer).or_else(|| origin.at(""))?;
+    let name = found.place.location.rsplit('/').next().unwrap_or_default();
+    let marked = source.text().get(found.span.range()).unwrap_or_default();
     // The field's name was marked, or its value.
-    *span = match written.name_span {
+    found.span = match written.name_span {
         Some(span) if marked.trim_matches('"') == name => span,
         _ => written.node.span,
     };
     let around = Place::root().field("stateMachines").field(&machine.name).field("definition");
-    place.pointer = around.pointer + &place.pointer;
-    Some((file, found))
+    found.place.pointer = around.pointer + &found.place.pointer;
+    Some(found.in_file(file))
 }

@@ -138,7 +138,7 @@ fn json(facts: &impl Serialize) -> anyhow::Result<String> {
 }
 
 fn refuse(parsed: everstep_config::Parsed) -> anyhow::Result<Exit> {
-    let files: Vec<Checked<everstep_config::Diagnostic>> = parsed
+    let files: Vec<Checked> = parsed
         .sources
         .into_iter()
         .enumerate()

@@ -122,10 +122,14 @@ impl Validate {
             return diagnostics;
         }
         let raise = |found: Diagnostic| {
-            if self.deny.contains(&found.rule) { found.severity(Severity::Error) } else { found }
+            if self.deny.iter().any(|rule| found.is(*rule)) {
+                found.severity(Severity::Error)
+            } else {
+                found
+            }
         };
         let allowed = |found: &Diagnostic| {
-            self.allow.contains(&found.rule) && found.severity == Severity::Warning
+            self.allow.iter().any(|rule| found.is(*rule)) && found.severity == Severity::Warning
         };
         diagnostics.into_iter().map(raise).filter(|found| !allowed(found)).collect()
     }

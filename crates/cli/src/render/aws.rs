@@ -13,7 +13,7 @@ pub(crate) fn answer(file: &Checked) -> String {
         .filter_map(|found| found.service.as_ref())
         .map(|form| {
             let mut value =
-                json!({"severity": "ERROR", "code": form.code.name(), "message": form.message});
+                json!({"severity": "ERROR", "code": form.code, "message": form.message});
             if let Some(location) = &form.location {
                 value["location"] = json!(location);
             }

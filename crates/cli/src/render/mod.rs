@@ -5,82 +5,22 @@ pub(crate) mod json;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
-use everstep_analysis::agreement::Disagreement;
-use everstep_asl::{Diagnostic, Severity, Source, Span};
+use everstep_source::{Diagnostic, Source};
 
 use crate::output::count;
 
 /// A text and what is wrong with it.
 #[derive(Debug)]
-pub(crate) struct Checked<D = Diagnostic> {
+pub(crate) struct Checked {
     pub(crate) source: Source,
-    pub(crate) diagnostics: Vec<D>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many more there are.
     pub(crate) omitted: usize,
 }
 
-/// What every kind of problem has.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Problem<'d> {
-    pub(crate) rule: &'static str,
-    pub(crate) severity: Severity,
-    pub(crate) span: Span,
-    pub(crate) pointer: &'d str,
-    pub(crate) message: &'d str,
-    pub(crate) hint: Option<&'d str>,
-    pub(crate) replacement: Option<&'d str>,
-}
-
-pub(crate) trait AsProblem {
-    fn problem(&self) -> Problem<'_>;
-}
-
-impl AsProblem for Diagnostic {
-    fn problem(&self) -> Problem<'_> {
-        Problem {
-            rule: self.rule.name(),
-            severity: self.severity,
-            span: self.span,
-            pointer: &self.place.pointer,
-            message: &self.message,
-            hint: self.hint.as_deref(),
-            replacement: self.replacement.as_deref(),
-        }
-    }
-}
-
-impl AsProblem for everstep_config::Diagnostic {
-    fn problem(&self) -> Problem<'_> {
-        Problem {
-            rule: self.rule.name(),
-            severity: self.severity,
-            span: self.span,
-            pointer: &self.place.pointer,
-            message: &self.message,
-            hint: self.hint.as_deref(),
-            replacement: self.replacement.as_deref(),
-        }
-    }
-}
-
-impl AsProblem for Disagreement {
-    fn problem(&self) -> Problem<'_> {
-        Problem {
-            rule: self.rule.name(),
-            severity: self.rule.severity(),
-            span: self.span,
-            pointer: &self.place.pointer,
-            message: &self.message,
-            hint: Some(&self.hint),
-            replacement: None,
-        }
-    }
-}
-
-impl<D: AsProblem> Checked<D> {
+impl Checked {
     pub(crate) fn errors(&self) -> usize {
-        let severity = |found: &&D| found.problem().severity == Severity::Error;
-        self.diagnostics.iter().filter(severity).count()
+        self.diagnostics.iter().filter(|found| found.is_error()).count()
     }
 
     pub(crate) fn warnings(&self) -> usize {
@@ -89,7 +29,7 @@ impl<D: AsProblem> Checked<D> {
 }
 
 /// `2 errors, 1 warning in 3 files`
-pub(crate) fn summary<D: AsProblem>(checked: &[Checked<D>]) -> String {
+pub(crate) fn summary(checked: &[Checked]) -> String {
     let errors: usize = checked.iter().map(Checked::errors).sum();
     let warnings: usize = checked.iter().map(Checked::warnings).sum();
     let found = match (errors, warnings) {

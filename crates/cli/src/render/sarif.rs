@@ -44,8 +44,8 @@ fn result(source: &Source, found: &Diagnostic) -> Value {
     };
     let artifact = json!({"uri": uri(source.name())});
     let mut result = json!({
-        "ruleId": found.rule.name(),
-        "ruleIndex": Rule::ALL.iter().position(|rule| *rule == found.rule),
+        "ruleId": found.code,
+        "ruleIndex": Rule::ALL.iter().position(|rule| rule.name() == found.code),
         "level": level(found.severity),
         "message": {"text": message},
         "locations": [{

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
-use everstep_asl::{Severity, Source, Span};
+use everstep_source::{Diagnostic, Severity, Source, Span};
 
-use super::{AsProblem, Checked, Problem};
+use super::Checked;
 use crate::output::Stream;
 
 /// Longer lines are not shown: a definition may be one line of a megabyte, with thousands of
@@ -14,22 +14,22 @@ const LINE_BYTES_MAX: usize = 4096;
 const NEAR_BYTES_MAX: usize = 60;
 
 /// Every problem of one text.
-pub(crate) fn problems<D: AsProblem>(file: &Checked<D>, stream: Stream) -> String {
+pub(crate) fn problems(file: &Checked, stream: Stream) -> String {
     let renderer = if stream.has_colour() { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(stream.width());
     file.diagnostics
         .iter()
-        .map(|found| renderer.render(&[message(&file.source, found.problem())]) + "\n\n")
+        .map(|found| renderer.render(&[message(&file.source, found)]) + "\n\n")
         .collect()
 }
 
-fn message<'a>(source: &'a Source, found: Problem<'a>) -> Group<'a> {
+fn message<'a>(source: &'a Source, found: &'a Diagnostic) -> Group<'a> {
     let level = match found.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(found.message).id(found.rule);
-    let help = found.hint.map(|hint| Level::HELP.message(hint));
+    let title = level.primary_title(found.message.as_str()).id(found.code);
+    let help = found.hint.as_deref().map(|hint| Level::HELP.message(hint));
     with_source(title, source, found.span).elements(help)
 }
 

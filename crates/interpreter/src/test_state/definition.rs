@@ -79,7 +79,7 @@ fn words(found: &Diagnostic) -> String {
     match &found.service {
         Some(form) => format!(
             "{}: {} at {}",
-            form.code.name(),
+            form.code,
             form.message,
             form.location.as_deref().unwrap_or("null")
         ),

@@ -1,24 +1,8 @@
-//! What is wrong with a configuration: where, why, and what to do.
+//! Every rule a configuration is checked against, by name.
 
 use std::fmt;
 
-use everstep_asl::{Place, Severity, Span};
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// Index into the files that were read.
-    pub file: usize,
-    pub rule: Rule,
-    pub severity: Severity,
-    pub span: Span,
-    /// The value, or the object that lacks something.
-    pub place: Place,
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-    /// What to write in place of the span, where that is known.
-    pub replacement: Option<String>,
-}
+use everstep_source::Severity;
 
 macro_rules! rules {
     ($($variant:ident, $name:literal, $severity:ident;)*) => {
@@ -78,28 +62,12 @@ impl fmt::Display for Rule {
     }
 }
 
-impl Diagnostic {
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+impl everstep_source::Rule for Rule {
+    fn code(self) -> &'static str {
+        self.name()
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    pub(crate) fn severity(mut self, severity: Severity) -> Self {
-        self.severity = severity;
-        self
-    }
-
-    /// "did you mean": the span can be replaced by this.
-    pub(crate) fn did_you_mean(mut self, suggestion: Option<&str>) -> Self {
-        if let Some(suggestion) = suggestion {
-            self.hint = Some(format!("did you mean `{suggestion}`?"));
-            self.replacement = Some(suggestion.to_owned());
-        }
-        self
+    fn severity(self) -> Severity {
+        Self::severity(self)
     }
 }
