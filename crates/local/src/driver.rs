@@ -2,28 +2,27 @@
 //!
 //! One thread owns everything; commands report to it through a channel.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use everstep_asl::error_name;
-use everstep_asl::model::{Kind, Pattern, Resource};
-use everstep_interpreter::map_run::too_many_failures;
+use everstep_asl::model::{Pattern, Resource};
 use everstep_interpreter::{
-    Attempt, Effect, Event, Execution, Failure, FailureStage, FrameId, Identity, Input, Occasion,
-    Payload, Program, Status, Tolerance, effects, task_token,
+    Attempt, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Occasion, Payload,
+    Program, Status, effects, task_token,
 };
 use everstep_story::{Entry, RunId, Story};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Answer, Form};
 use crate::function::{self, Job, Report, Running};
+use crate::map_run::MapRun;
 use crate::mock::Response;
 use crate::{Answers, Clock, Error};
 
-/// Children of a distributed Map that run at a time if the definition sets no limit.
-const CHILDREN_MAX: usize = 40;
+/// Commands that run at a time; others wait for their turn.
+const COMMANDS_MAX: usize = 1000;
 /// How often what is shown of the moment is renewed.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -40,8 +39,8 @@ pub struct FunctionReport(Report);
 /// A task of one of the executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Task {
-    run: RunId,
-    attempt: Attempt,
+    pub(crate) run: RunId,
+    pub(crate) attempt: Attempt,
 }
 
 /// Receives what happens, when it happens.
@@ -68,9 +67,11 @@ pub struct Driver<O> {
     pub story: Story,
     pub observer: O,
     seed: u64,
-    runs: Vec<Run>,
-    map_runs: HashMap<Task, MapRun>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) map_runs: HashMap<Task, MapRun>,
     tasks: HashMap<Task, Command>,
+    /// Commands that wait for their turn.
+    queued: VecDeque<(Task, Job, Form)>,
     inputs: VecDeque<(RunId, Input)>,
     sender: Sender<Wake>,
     receiver: Receiver<Wake>,
@@ -83,36 +84,11 @@ struct Command {
 }
 
 /// The execution, or a child of a distributed Map.
-struct Run {
-    execution: Execution,
+pub(crate) struct Run {
+    pub(crate) execution: Execution,
     events: Vec<Event>,
-    /// The Map run and the place in it.
-    parent: Option<(Task, usize)>,
-}
-
-/// The children of a distributed Map.
-struct MapRun {
-    program: Arc<Program>,
-    label: String,
-    waiting: VecDeque<(usize, Payload)>,
-    running: BTreeMap<usize, RunId>,
-    limit: usize,
-    outcomes: Vec<Option<Result<Payload, Failure>>>,
-    /// How many items each child works on, and how many of them may fail.
-    items: Vec<usize>,
-    tolerance: Tolerance,
-}
-
-impl MapRun {
-    /// Whether more of its items have failed than may.
-    fn has_failed(&self) -> bool {
-        let failed = |(_, outcome): &(&usize, &Option<Result<Payload, Failure>>)| {
-            matches!(outcome, Some(Err(_)))
-        };
-        let outcomes = self.items.iter().zip(&self.outcomes);
-        let failed: usize = outcomes.filter(failed).map(|(items, _)| items).sum();
-        self.tolerance.is_exceeded(failed, self.items.iter().sum())
-    }
+    /// The Map Run and the index in it.
+    pub(crate) parent: Option<(Task, u32)>,
 }
 
 /// How it ended.
@@ -139,6 +115,7 @@ impl<O: Observer> Driver<O> {
             runs: Vec::new(),
             map_runs: HashMap::new(),
             tasks: HashMap::new(),
+            queued: VecDeque::new(),
             inputs: VecDeque::new(),
             sender,
             receiver,
@@ -162,7 +139,12 @@ impl<O: Observer> Driver<O> {
             if *self.runs[0].execution.status() != Status::Running {
                 return Ok(self.ended());
             }
+            self.start_queued()?;
         }
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
     }
 
     fn ended(&self) -> Ended {
@@ -175,15 +157,15 @@ impl<O: Observer> Driver<O> {
         Ended { status: execution.status().clone(), history }
     }
 
-    fn begin(
+    pub(crate) fn begin(
         &mut self,
         program: Arc<Program>,
         identity: Identity,
         input: Payload,
-        parent: Option<(Task, usize)>,
+        parent: Option<(Task, u32)>,
     ) -> RunId {
         let id = RunId(self.runs.len());
-        let around = parent.map(|(task, index)| (task.run, task.attempt.frame, index));
+        let around = parent.map(|(task, index)| (task.run, task.attempt.frame, index as usize));
         self.story.begin(id, program.machine.clone(), around);
         let execution = Execution::new(program, identity);
         self.runs.push(Run { execution, events: Vec::new(), parent });
@@ -213,14 +195,10 @@ impl<O: Observer> Driver<O> {
                 self.start_map_run(Task { run, attempt }, frame, &plan);
             }
             Effect::CancelTask { attempt } => self.cancel(Task { run, attempt }),
-            Effect::Succeed { output } => self.child_ended(run, Ok(output)),
-            Effect::Fail { failure } | Effect::Abort { failure } => {
-                self.child_ended(run, Err(failure));
-            }
-            Effect::TimeOut => {
-                let failure = Failure { error: Some(error_name::TIMEOUT.into()), cause: None };
-                self.child_ended(run, Err(failure));
-            }
+            Effect::Succeed { .. }
+            | Effect::Fail { .. }
+            | Effect::Abort { .. }
+            | Effect::TimeOut => self.child_ended(run),
         }
         Ok(())
     }
@@ -245,9 +223,19 @@ impl<O: Observer> Driver<O> {
             Answer::Mocked(Response::Throw(failure)) => self.failed(task, failure),
             Answer::Command { name, command, input, form } => {
                 let job = self.job(task, state, name, command, &input);
-                let running = self.start(task, &job)?;
-                self.tasks.insert(task, Command { form, _running: running });
+                self.queued.push_back((task, job, form));
+                self.start_queued()?;
             }
+        }
+        Ok(())
+    }
+
+    fn start_queued(&mut self) -> Result<(), Error> {
+        while self.tasks.len() < COMMANDS_MAX
+            && let Some((task, job, form)) = self.queued.pop_front()
+        {
+            let running = self.start(task, &job)?;
+            self.tasks.insert(task, Command { form, _running: running });
         }
         Ok(())
     }
@@ -264,7 +252,7 @@ impl<O: Observer> Driver<O> {
         }
     }
 
-    fn push(&mut self, task: Task, input: Input) {
+    pub(crate) fn push(&mut self, task: Task, input: Input) {
         self.inputs.push_back((task.run, input));
     }
 
@@ -299,90 +287,25 @@ impl<O: Observer> Driver<O> {
 
     fn cancel(&mut self, task: Task) {
         self.tasks.remove(&task);
+        self.queued.retain(|(queued, ..)| *queued != task);
         if let Some(map_run) = self.map_runs.remove(&task) {
-            for child in map_run.running.into_values() {
+            for child in map_run.into_running() {
                 self.stop(child);
             }
         }
     }
 
     /// Ends a child that nobody waits for, and all that it waits for.
-    fn stop(&mut self, run: RunId) {
+    pub(crate) fn stop(&mut self, run: RunId) {
         let failure = Failure::default();
         let occasion = Occasion::new(self.clock.now_ms(), self.seed);
         let Run { execution, events, .. } = &mut self.runs[run.0];
         events.extend(execution.decide(Input::Stop { failure }, occasion).unwrap_or_default());
-        let mut over: Vec<Task> = self.tasks.keys().chain(self.map_runs.keys()).copied().collect();
+        let queued = self.queued.iter().map(|(task, ..)| task);
+        let tasks = self.tasks.keys().chain(self.map_runs.keys()).chain(queued);
+        let mut over: Vec<Task> = tasks.copied().collect();
         over.retain(|task| task.run == run);
         over.into_iter().for_each(|task| self.cancel(task));
-    }
-
-    fn start_map_run(&mut self, task: Task, frame: FrameId, plan: &everstep_interpreter::MapRun) {
-        let execution = &self.runs[task.run.0].execution;
-        let Some(state) = execution.state_of(frame) else { return };
-        let Kind::Map(map) = &state.kind else { return };
-        let program = execution.program();
-        let program = Arc::new(Program {
-            machine: map.processor.clone(),
-            dialect: program.dialect,
-            limits: program.limits,
-        });
-        let label = map.label.clone().unwrap_or_else(|| state.name.to_string());
-        let inputs: Vec<Value> = plan.inputs.as_array().cloned().unwrap_or_default();
-        let batched = map.item_batcher.is_some();
-        let items = |input: &Value| match batched {
-            true => input["Items"].as_array().map_or(0, Vec::len),
-            false => 1,
-        };
-        let (items, tolerance) = (inputs.iter().map(items).collect(), plan.tolerance);
-        let limit = match plan.max_concurrency {
-            0 => CHILDREN_MAX,
-            max => max as usize,
-        };
-        let outcomes = vec![None; inputs.len()];
-        let waiting = inputs.into_iter().map(Payload::new).enumerate().collect();
-        let running = BTreeMap::new();
-        let map_run =
-            MapRun { program, label, waiting, running, limit, outcomes, items, tolerance };
-        self.map_runs.insert(task, map_run);
-        self.fill(task);
-    }
-
-    /// Starts as many children as there is room for; ends the Map run when none is left.
-    fn fill(&mut self, task: Task) {
-        loop {
-            let Some(map_run) = self.map_runs.get_mut(&task) else { return };
-            if map_run.waiting.is_empty() && map_run.running.is_empty() {
-                break;
-            }
-            if map_run.running.len() >= map_run.limit {
-                return;
-            }
-            let Some((index, input)) = map_run.waiting.pop_front() else { return };
-            let program = map_run.program.clone();
-            let identity =
-                child_identity(self.runs[task.run.0].execution.identity(), &map_run.label, index);
-            let child = self.begin(program, identity, input, Some((task, index)));
-            if let Some(map_run) = self.map_runs.get_mut(&task) {
-                map_run.running.insert(index, child);
-            }
-        }
-        let Some(map_run) = self.map_runs.remove(&task) else { return };
-        let children = map_run.outcomes.into_iter().flatten().collect();
-        self.push(task, Input::MapRunFinished { attempt: task.attempt, children });
-    }
-
-    fn child_ended(&mut self, run: RunId, outcome: Result<Payload, Failure>) {
-        let Some((task, index)) = self.runs[run.0].parent else { return };
-        let Some(map_run) = self.map_runs.get_mut(&task) else { return };
-        map_run.running.remove(&index);
-        map_run.outcomes[index] = Some(outcome);
-        if map_run.has_failed() {
-            self.cancel(task);
-            let failure = too_many_failures();
-            return self.push(task, Input::MapRunFailed { attempt: task.attempt, failure });
-        }
-        self.fill(task);
     }
 
     /// Waits until something is due or somebody reports.
@@ -437,6 +360,7 @@ impl<O: Observer> Driver<O> {
         match wake {
             Wake::Interrupted => {
                 self.tasks.clear();
+                self.queued.clear();
                 self.map_runs.clear();
                 self.inputs.clear();
                 let failure = Failure::default();
@@ -462,18 +386,5 @@ impl<O: Observer> Driver<O> {
                 }
             }
         }
-    }
-}
-
-fn child_identity(parent: &Identity, label: &str, index: usize) -> Identity {
-    let (arn, name) = (&parent.execution_arn, &parent.execution_name);
-    let machine_name = format!("{}/{label}", parent.machine_name);
-    let from = format!(":{}:{name}", parent.machine_name);
-    Identity {
-        execution_arn: arn.replace(&from, &format!(":{machine_name}:{name}-{index}")).into(),
-        execution_name: format!("{name}-{index}").into(),
-        role_arn: parent.role_arn.clone(),
-        machine_arn: format!("{}/{label}", parent.machine_arn).into(),
-        machine_name: machine_name.into(),
     }
 }

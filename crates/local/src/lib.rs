@@ -10,6 +10,7 @@ mod clock;
 mod driver;
 mod error;
 mod function;
+mod map_run;
 pub mod mock;
 
 pub use answer::{Answers, Function};

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use everstep_asl::model::{Pattern, Resource};
+use everstep_drivers::callback;
 use everstep_executions::{
     Cancelled, ExecutionId, Failed, Job, Message, Postbox, Report, Task, TaskRunner,
 };
 use everstep_interpreter::Failure;
 
-use crate::nested::Errand;
+use crate::nested::Call;
 use crate::service::Service;
-use crate::{callback, map_run, nested, unsupported};
+use crate::{map_run, nested, unsupported};
 
 /// Delivers notifications of failed executions.
 pub trait Notifier: Send + Sync {
@@ -41,7 +42,7 @@ enum Kind {
         arn: String,
     },
     /// An operation of this service, such as starting an execution.
-    Operation(Errand),
+    Operation(Call),
     /// A function, here or at a Lambda endpoint.
     Function,
     /// A service behind a URL.
@@ -59,7 +60,7 @@ impl Kind {
             Resource::Lambda { .. } => Self::Function,
             Resource::Service { .. } if resource.is_lambda() => Self::Function,
             Resource::Service { .. } => {
-                nested::errand(&resource).map_or(Self::Unsupported, Self::Operation)
+                nested::call(&resource).map_or(Self::Unsupported, Self::Operation)
             }
             Resource::Uri(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 Self::Http
@@ -80,17 +81,17 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
     let Some(task) = task else { return };
     let (kind, pattern) = Kind::of(&task.job);
     let task = match pattern {
-        Pattern::WaitForTaskToken => callback::awaited(task),
+        Pattern::WaitForTaskToken => callback::awaiting(task),
         _ => task,
     };
     match kind {
         Kind::MapRun => {
-            let helm = service.map_runs.open(&task);
-            service.runtime.spawn(map_run::run(service.clone(), task, helm));
+            let inbox = service.map_runs.open(&task);
+            service.runtime.spawn(map_run::run(service.clone(), task, inbox));
         }
         Kind::Activity { arn } => service.activities.offer(&arn, task),
-        Kind::Operation(errand) => {
-            service.runtime.spawn(nested::run(service.clone(), task, errand));
+        Kind::Operation(call) => {
+            service.runtime.spawn(nested::run(service.clone(), task, call));
         }
         Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),

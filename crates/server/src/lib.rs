@@ -5,7 +5,6 @@
 
 mod activities;
 mod args;
-mod callback;
 mod catalog;
 pub mod definition;
 mod dispatch;
@@ -15,6 +14,7 @@ mod map_run;
 mod nested;
 mod operations;
 mod page_token;
+mod pause;
 mod process;
 mod rate_limit;
 mod removal;

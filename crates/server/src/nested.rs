@@ -1,19 +1,17 @@
-//! Tasks that call this very service: executions that start executions, and all its other operations.
-//!
-//! An execution that a task starts is labelled with the task's token, and unless it is given a name it is
-//! named after the task's request id. So a task that is asked for again after a crash finds the execution
-//! that it has started, be it over or not; and whoever cancels a task finds that execution by what the
-//! parent's journal says of the attempt. Nothing else need be kept.
+//! Tasks that call this very service: executions that start executions, and all its other operations. What happens
+//! when is `everstep_drivers::nested`; here its requests are performed.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use everstep_api::arn::{Arn, Kind as ArnKind};
 use everstep_api::protocol::{Common, Error, Operation, check, timestamp};
 use everstep_asl::model::{Kind, Pattern, Resource};
+use everstep_drivers::nested::{
+    Busy, Called, Cancel, CancelInput, CancelRequest, Driver, Input, PARENT, Refusal, Request,
+};
 use everstep_executions::{
-    Cancelled, Error as Engine, ExecutionId, Job, Message, Reader, Report, Standing, Summary, Task,
-    request_id,
+    Cancelled, Clock, Error as Engine, ExecutionId, Job, Message, Reader, Report, Standing,
+    Summary, Task, request_id,
 };
 use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
@@ -23,31 +21,29 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::map_run;
 use crate::operations::describe_execution::description;
-use crate::operations::start_execution::{Begun, PARENT, begin, execution_arn, label};
+use crate::operations::start_execution::{begin, execution_arn, label};
 use crate::operations::target;
+use crate::pause::until;
 use crate::sdk::{self, Integration};
 use crate::service::Service;
 
-/// What a task wants of the service.
+/// What a task asks of the service.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Errand {
+pub(crate) struct Call {
     operation: Operation,
     integration: Integration,
     pattern: Pattern,
 }
 
-/// How long to wait when too much is waiting already.
-const PAUSE: Duration = Duration::from_millis(100);
-
 /// What a resource asks of this service, if it does.
-pub(crate) fn errand(resource: &Resource) -> Option<Errand> {
+pub(crate) fn call(resource: &Resource) -> Option<Call> {
     let Resource::Service { service, action, sdk, pattern, .. } = resource else { return None };
     let integration = match (service.as_str(), action.as_str(), sdk) {
         ("states", "startExecution", false) => Integration::Optimised,
         ("sfn", _, true) if !waits(*pattern) => Integration::Sdk,
         _ => return None,
     };
-    Some(Errand { operation: sdk::operation(action)?, integration, pattern: *pattern })
+    Some(Call { operation: sdk::operation(action)?, integration, pattern: *pattern })
 }
 
 /// Whether the task ends with what it has started.
@@ -55,87 +51,152 @@ fn waits(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::Sync | Pattern::Sync2)
 }
 
-pub(crate) async fn run(service: Arc<Service>, task: Task, errand: Errand) {
+/// Does what a task asks for.
+pub(crate) async fn run(service: Arc<Service>, task: Task, call: Call) {
     let Job::Call { parameters, .. } = &task.job else { return };
-    let body = match sdk::request(errand.operation, parameters) {
+    let mut body = match sdk::request(call.operation, parameters) {
         Ok(body) => body,
         Err(failure) => return task.fail(failure),
     };
-    if errand.operation == Operation::StartExecution {
-        start(service, task, errand, body).await;
-    } else {
-        call(&service, &task, errand, &body).await;
+    if call.operation == Operation::StartExecution && body["name"].is_null() {
+        body["name"] = task.request_id().into();
     }
+    let clock = service.clock.clone();
+    let shell =
+        Shell { service: Arc::downgrade(&service), task, call, body, child_arn: String::new() };
+    drop(service);
+    shell.drive(&*clock).await;
 }
 
-async fn call(service: &Arc<Service>, task: &Task, errand: Errand, body: &Value) {
-    loop {
-        match service.call(errand.operation, body).await {
-            Ok(output) => {
-                return task.succeed(Payload::new(sdk::response(errand.operation, &output)));
+struct Shell {
+    service: Weak<Service>,
+    task: Task,
+    call: Call,
+    body: Value,
+    /// The execution that was started.
+    child_arn: String,
+}
+
+impl Shell {
+    async fn drive(mut self, clock: &dyn Clock) {
+        let (mut driver, mut request) = Driver::open();
+        loop {
+            // Nothing comes if the engine stops: the task will be dispatched again.
+            let Some(input) = self.perform(request).await else { return };
+            let mut next = driver.handle(input, clock.now_ms());
+            while next.is_none() {
+                let Some(due_ms) = driver.next_due_ms() else { return };
+                let now_ms = until(due_ms, clock).await;
+                next = driver.handle(Input::TimePassed, now_ms);
             }
-            Err(error) if is_busy(&error) => tokio::time::sleep(PAUSE).await,
-            Err(error) => return fail(task, errand, &error),
+            let Some(next) = next else { return };
+            request = next;
         }
     }
-}
 
-/// Too much is waiting: a task tries again rather than being turned away.
-fn is_busy(error: &Error) -> bool {
-    error.name() == Common::Throttling.as_str()
-}
-
-/// Fails a task, unless the engine stops: then it will be asked for again.
-fn fail(task: &Task, errand: Errand, error: &Error) {
-    if error.name() != Common::ServiceUnavailable.as_str() {
-        task.fail(sdk::failure(errand.integration, error));
-    }
-}
-
-async fn start(service: Arc<Service>, task: Task, errand: Errand, mut body: Value) {
-    let token = task.token();
-    if body["name"].is_null() {
-        body["name"] = request_id(&token).into();
-    }
-    let begun = match started(&service, errand, &body, &token).await {
-        Ok(begun) => begun,
-        Err(error) => return fail(&task, errand, &error),
-    };
-    let answer = json!({ "executionArn": begun.arn, "startDate": timestamp(begun.started_ms) });
-    let output = Payload::new(sdk::response(Operation::StartExecution, &answer));
-    if !waits(errand.pattern) {
-        return task.succeed(output);
-    }
-    if submitted(&service, &task, output).await {
-        let service = Arc::downgrade(&service);
-        finish(service, &task, errand.pattern, &begun.arn).await;
-    } else {
-        // It was cancelled before there was anything to be stopped.
-        stop(&service, &begun.arn, &token).await;
-    }
-}
-
-async fn started(
-    service: &Service,
-    errand: Errand,
-    body: &Value,
-    token: &str,
-) -> Result<Begun, Error> {
-    check(errand.operation, body)?;
-    let args = Args::new(errand.operation, body);
-    if waits(errand.pattern) {
-        standard(service, args)?;
-    }
-    loop {
-        match begin(service, args, Some(token), None).await {
-            Err(error) if is_busy(&error) => tokio::time::sleep(PAUSE).await,
-            outcome => return outcome,
+    async fn perform(&mut self, request: Request) -> Option<Input> {
+        match request {
+            Request::Call => self.call().await.map(Input::Called),
+            Request::Submit(output) => self.submit(output).await.map(Input::Submitted),
+            Request::Watch(child) => self.watch(child).await.map(Input::Watched),
+            Request::Describe(child) => self.describe(child).map(Input::Described),
+            Request::Stop(child) => {
+                let service = self.service.upgrade()?;
+                let stopped = match is_started_by(&service, child, &self.task.token()) {
+                    true => stop(&service, child).await,
+                    false => Ok(()),
+                };
+                Some(Input::Stopped(stopped))
+            }
+            Request::Finish(result) => {
+                match result {
+                    Some(Ok(output)) => self.task.succeed(output),
+                    Some(Err(failure)) => self.task.fail(failure),
+                    None => {}
+                }
+                None
+            }
         }
     }
+
+    async fn call(&mut self) -> Option<Result<Called, Refusal>> {
+        let service = self.service.upgrade()?;
+        let operation = self.call.operation;
+        let called = if operation == Operation::StartExecution {
+            self.start(&service).await
+        } else {
+            let answered = service.call(operation, &self.body).await;
+            answered.map(|answer| (answer, None))
+        };
+        match called {
+            Ok((answer, child)) => {
+                let output = Payload::new(sdk::response(operation, &answer));
+                Some(Ok(Called { output, child }))
+            }
+            Err(error) if error.name() == Common::Throttling.as_str() => Some(Err(Refusal::Busy)),
+            Err(error) if error.name() == Common::ServiceUnavailable.as_str() => None,
+            Err(error) => Some(Err(Refusal::Failed(sdk::failure(self.call.integration, &error)))),
+        }
+    }
+
+    /// Starts an execution, and says which one the task then waits for.
+    async fn start(&mut self, service: &Service) -> Result<(Value, Option<ExecutionId>), Error> {
+        check(self.call.operation, &self.body)?;
+        let args = Args::new(self.call.operation, &self.body);
+        let waits = waits(self.call.pattern);
+        if waits {
+            refuse_express(service, args)?;
+        }
+        let begun = begin(service, args, Some(&self.task.token()), None).await?;
+        let answer = json!({ "executionArn": begun.arn, "startDate": timestamp(begun.started_ms) });
+        self.child_arn = begun.arn;
+        Ok((answer, waits.then(|| ExecutionId::of(&self.child_arn))))
+    }
+
+    async fn submit(&self, output: Payload) -> Option<Result<(), Refusal>> {
+        let (id, attempt) = (self.task.execution, self.task.attempt);
+        let report = Report::Submitted { output };
+        let service = self.service.upgrade()?;
+        let reported =
+            service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
+        match reported {
+            Ok(()) => Some(Ok(())),
+            Err(Engine::Busy) => Some(Err(Refusal::Busy)),
+            Err(Engine::Settled | Engine::NoSuchTask | Engine::NotFound) => {
+                Some(Err(Refusal::Settled))
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Does not hold the service while it waits.
+    async fn watch(&self, id: ExecutionId) -> Option<Result<(), Refusal>> {
+        let pending = self.service.upgrade()?.request(|reply| Message::Watch { id, reply });
+        match pending.await {
+            Ok(Ok(_)) => Some(Ok(())),
+            Ok(Err(Engine::Busy)) => Some(Err(Refusal::Busy)),
+            Ok(Err(Engine::NotFound)) => {
+                let cause = format!("Execution Does Not Exist: '{}'", self.child_arn);
+                let failure = Failure::new("States.TaskFailed", cause);
+                Some(Err(Refusal::Failed(failure)))
+            }
+            _ => None,
+        }
+    }
+
+    /// How the task ends; nothing within if the execution runs again.
+    fn describe(&self, id: ExecutionId) -> Option<Option<Result<Payload, Failure>>> {
+        let service = self.service.upgrade()?;
+        let summary = service.reader.summary(id).ok()??;
+        if summary.standing == Standing::Running {
+            return Some(None);
+        }
+        result(&service, self.call.pattern, &summary).map(Some)
+    }
 }
 
-/// Nothing is kept of an EXPRESS execution that could be waited for after a crash.
-fn standard(service: &Service, args: Args<'_>) -> Result<(), Error> {
+/// Nothing is stored of an EXPRESS execution, so a task could not wait for one after a crash.
+fn refuse_express(service: &Service, args: Args<'_>) -> Result<(), Error> {
     let machine = target::named(service, args, args.required("stateMachineArn"))?;
     if machine.express {
         let message = format!(
@@ -148,61 +209,18 @@ fn standard(service: &Service, args: Args<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says that the execution runs; whether anybody still waits for it.
-async fn submitted(service: &Service, task: &Task, output: Payload) -> bool {
-    let (id, attempt) = (task.execution, task.attempt);
-    loop {
-        let report = Report::Submitted { output: output.clone() };
-        let said =
-            service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
-        match said {
-            Err(Engine::Busy) => tokio::time::sleep(PAUSE).await,
-            Err(Engine::Settled | Engine::NoSuchTask | Engine::NotFound) => return false,
-            _ => return true,
-        }
-    }
-}
-
-/// Waits for the end of an execution, and ends the task with it. Does not hold the service meanwhile.
-async fn finish(service: Weak<Service>, task: &Task, pattern: Pattern, arn: &str) {
-    let id = ExecutionId::of(arn);
-    loop {
-        let Some(pending) =
-            service.upgrade().map(|service| service.request(|reply| Message::Watch { id, reply }))
-        else {
-            return;
-        };
-        match pending.await {
-            Ok(Ok(_)) => {}
-            Ok(Err(Engine::Busy)) => {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            }
-            Ok(Err(Engine::NotFound)) => {
-                let cause = format!("Execution Does Not Exist: '{arn}'");
-                return task.fail(Failure::new("States.TaskFailed", cause));
-            }
-            // The engine stops: the task will be asked for again.
-            _ => return,
-        }
-        let Some(service) = service.upgrade() else { return };
-        match service.reader.summary(id) {
-            // Redriven in the very moment it ended.
-            Ok(Some(Summary { standing: Standing::Running, .. })) => {}
-            Ok(Some(summary)) => return end(&service, task, pattern, &summary),
-            _ => return,
-        }
-    }
-}
-
 /// Recorded of the service: a success is the description of the execution, in which `.sync:2` has JSON
 /// in place of its text; a failure has that description as its cause, with the text. That a failure of
 /// `.sync:2` has text too is a guess.
-fn end(service: &Service, task: &Task, pattern: Pattern, summary: &Summary) {
-    let Ok(description) = description(service, summary, true) else { return };
+fn result(
+    service: &Service,
+    pattern: Pattern,
+    summary: &Summary,
+) -> Option<Result<Payload, Failure>> {
+    let description = description(service, summary, true).ok()?;
     let mut output = sdk::response(Operation::DescribeExecution, &description);
     if summary.standing != Standing::Succeeded {
-        return task.fail(Failure::new("States.TaskFailed", output.to_string()));
+        return Some(Err(Failure::new("States.TaskFailed", output.to_string())));
     }
     if pattern == Pattern::Sync2 {
         for member in ["Input", "Output"] {
@@ -212,39 +230,53 @@ fn end(service: &Service, task: &Task, pattern: Pattern, summary: &Summary) {
             }
         }
     }
-    task.succeed(Payload::new(output));
+    Some(Ok(Payload::new(output)))
 }
 
 /// Stops the execution that a task waited for. `cancelled` is held until that is durable: a crash before
 /// brings it back.
 pub(crate) async fn cancel(service: Arc<Service>, cancelled: Cancelled) {
-    while let Err(Engine::Busy) = map_run::cancel(&service, &cancelled).await {
-        tokio::time::sleep(PAUSE).await;
-    }
-    let (reader, parent, attempt) =
-        (service.reader.clone(), cancelled.execution, cancelled.attempt);
-    let found = tokio::task::spawn_blocking(move || child(&reader, parent, attempt)).await;
-    if let Ok(Ok(Some(arn))) = found {
-        let token = task_token(&cancelled.execution_arn, cancelled.attempt);
-        stop(&service, &arn, &token).await;
+    // What cannot be read or written now is taken up after the next start.
+    let _ = map_run::cancel(&service, &cancelled).await;
+    let (mut cancel, mut request) = Cancel::open();
+    loop {
+        let input = match request {
+            CancelRequest::Find => CancelInput::Found(find_child(&service, &cancelled).await),
+            CancelRequest::Stop(child) => CancelInput::Stopped(stop(&service, child).await),
+            CancelRequest::Finish => break,
+        };
+        let mut next = cancel.handle(input, service.now_ms());
+        while next.is_none() {
+            let Some(due_ms) = cancel.next_due_ms() else { break };
+            let now_ms = until(due_ms, &*service.clock).await;
+            next = cancel.handle(CancelInput::TimePassed, now_ms);
+        }
+        request = next.unwrap_or(CancelRequest::Finish);
     }
     drop(cancelled);
 }
 
-/// Stops an execution, if it is the one that the task of this token has started.
-async fn stop(service: &Service, arn: &str, token: &str) {
-    let id = ExecutionId::of(arn);
-    let ours = |summary: Summary| label(&summary, PARENT) == Some(token);
-    if !service.reader.summary(id).ok().flatten().is_some_and(ours) {
-        return;
-    }
-    loop {
-        let cause = "The task that waited for this execution was cancelled";
-        let failure = Failure { error: None, cause: Some(cause.into()) };
-        match service.ask(|reply| Message::Stop { id, failure, reply }).await {
-            Err(Engine::Busy) => tokio::time::sleep(PAUSE).await,
-            _ => return,
-        }
+async fn find_child(service: &Service, cancelled: &Cancelled) -> Option<ExecutionId> {
+    let (reader, parent, attempt) =
+        (service.reader.clone(), cancelled.execution, cancelled.attempt);
+    let found = tokio::task::spawn_blocking(move || child(&reader, parent, attempt)).await;
+    let id = ExecutionId::of(&found.ok()?.ok()??);
+    let token = task_token(&cancelled.execution_arn, cancelled.attempt);
+    is_started_by(service, id, &token).then_some(id)
+}
+
+/// Whether the task of this token has started an execution.
+fn is_started_by(service: &Service, id: ExecutionId, token: &str) -> bool {
+    let summary = service.reader.summary(id).ok().flatten();
+    summary.is_some_and(|summary| label(&summary, PARENT) == Some(token))
+}
+
+async fn stop(service: &Service, id: ExecutionId) -> Result<(), Busy> {
+    let cause = "The task that waited for this execution was cancelled";
+    let failure = Failure { error: None, cause: Some(cause.into()) };
+    match service.ask(|reply| Message::Stop { id, failure, reply }).await {
+        Err(Engine::Busy) => Err(Busy),
+        _ => Ok(()),
     }
 }
 
@@ -276,12 +308,11 @@ fn child(
 }
 
 fn is_awaited_start(resource: &Resource) -> bool {
-    errand(resource).is_some_and(|errand| {
-        errand.operation == Operation::StartExecution && waits(errand.pattern)
-    })
+    call(resource)
+        .is_some_and(|call| call.operation == Operation::StartExecution && waits(call.pattern))
 }
 
-/// By the machine and the name that the task gave, or the name that was made up for it.
+/// By the machine and the name that the task gave, or by the name that was made for it.
 fn child_of(effect: &Effect, parent_arn: &str) -> Option<String> {
     let Effect::ScheduleTask { attempt, resource, parameters, .. } = effect else { return None };
     if !is_awaited_start(&Resource::classify(resource)) {
@@ -291,7 +322,7 @@ fn child_of(effect: &Effect, parent_arn: &str) -> Option<String> {
     let arn = Arn::parse(body["stateMachineArn"].as_str()?).ok()?;
     let ArnKind::StateMachine { name: machine, label: None, .. } = arn.kind else { return None };
     let machine_arn = format!("{}:stateMachine:{machine}", arn.place);
-    let made_up = || request_id(&task_token(parent_arn, *attempt));
-    let name = body["name"].as_str().map_or_else(made_up, str::to_owned);
+    let made = || request_id(&task_token(parent_arn, *attempt));
+    let name = body["name"].as_str().map_or_else(made, str::to_owned);
     Some(execution_arn(&machine_arn, false, &name))
 }

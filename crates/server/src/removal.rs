@@ -1,11 +1,12 @@
-//! Machines that are being deleted: they go when none of their executions runs, and all that is stored of
-//! their executions goes first, a few at a time.
+//! State machines that are being deleted. What is removed when is `everstep_drivers::removal`; here its requests
+//! are performed.
 
 use std::sync::Weak;
 use std::time::Duration;
 
 use everstep_api::protocol::Error;
-use everstep_executions::{Error as Engine, ListId, Message, Standing, Summary};
+use everstep_drivers::removal::{Found, Input, Progress, Removal, Request};
+use everstep_executions::{Error as Engine, ExecutionId, ListId, Message, Standing, Summary};
 
 use crate::catalog::{Change, Definition, Deleting, Entry, Machine, Order, Settings};
 use crate::map_run;
@@ -19,18 +20,6 @@ const EXECUTIONS_AT_A_TIME: usize = 200;
 const ROWS_AT_A_TIME: usize = 32;
 /// Machines that are looked at in one go.
 const MACHINES_AT_A_TIME: usize = 1000;
-/// So often a request that meets a machine on its way out removes executions before it answers.
-const ROUNDS: usize = 5;
-
-/// How far the removal of a machine is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// It still has executions that run.
-    Waiting,
-    /// There is more to remove.
-    Going,
-    Gone,
-}
 
 /// Removes what can be removed, for as long as the service is there.
 pub(crate) async fn look_after(service: Weak<Service>) {
@@ -55,76 +44,68 @@ pub(crate) async fn look(service: &Service) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a machine is gone, now that somebody has asked. One that is not being deleted is not.
+/// Removes what can be removed of a machine, within bounds; whether it is gone. One that is not being deleted
+/// is not.
 pub(crate) async fn is_gone(service: &Service, arn: &str) -> Result<bool, Error> {
-    for _ in 0..ROUNDS {
-        match step(service, arn).await? {
-            Stage::Gone => return Ok(true),
-            Stage::Waiting => return Ok(false),
-            Stage::Going => {}
-        }
+    let (mut removal, mut request) = Removal::open();
+    let mut held = None;
+    loop {
+        let input = match request {
+            Request::Inspect => {
+                drop(held.take());
+                // One at a time: or a slow one might remove executions of the next machine of that name.
+                held = Some(service.catalog.removing.lock().await);
+                Input::Inspected(inspect(service, arn)?)
+            }
+            Request::ListExecutions => Input::Executions(list(service, ListId::of(arn))?),
+            Request::ListMapRuns(id) => {
+                let runs = map_run::of_execution(&service.reader, id).map_err(engine_error)?;
+                Input::MapRuns(runs.iter().map(|run| ListId::of(&run.record.arn)).collect())
+            }
+            Request::ListChildren(children) => Input::Children(list(service, children)?),
+            Request::Delete(executions) => Input::Deleted(delete(service, executions).await?),
+            Request::DeleteRows => Input::RowsDeleted(match service.machine(arn)? {
+                Some(machine) => delete_rows(service, &machine).await?,
+                None => true,
+            }),
+            Request::Finish(progress) => return Ok(progress == Progress::Gone),
+        };
+        request = removal.handle(input);
     }
-    Ok(false)
 }
 
-async fn step(service: &Service, arn: &str) -> Result<Stage, Error> {
-    // One at a time: or a slow one might remove executions of the next machine of that name.
-    let _held = service.catalog.removing.lock().await;
-    let Some(machine) = service.machine(arn)? else { return Ok(Stage::Gone) };
-    let list = |standing, limit| {
-        let page = service.reader.list(ListId::of(arn), standing, None, limit);
+fn inspect(service: &Service, arn: &str) -> Result<Found, Error> {
+    let Some(machine) = service.machine(arn)? else { return Ok(Found::Absent) };
+    let running = || {
+        let page = service.reader.list(ListId::of(arn), Some(Standing::Running), None, 1);
         page.map(|page| page.executions).map_err(engine_error)
     };
-    if !machine.value.deleting || !list(Some(Standing::Running), 1)?.is_empty() {
-        return Ok(Stage::Waiting);
-    }
-    let executions = list(None, EXECUTIONS_AT_A_TIME)?;
-    if executions.is_empty() {
-        forget(service, &machine).await
-    } else {
-        erase(service, &executions).await
-    }
+    let unused = machine.value.deleting && running()?.is_empty();
+    Ok(if unused { Found::Unused } else { Found::InUse })
 }
 
-/// Removes executions, those that their Map Runs have started first.
-async fn erase(service: &Service, executions: &[Summary]) -> Result<Stage, Error> {
-    for parent in executions {
-        let runs = map_run::of_execution(&service.reader, parent.id()).map_err(engine_error)?;
-        for run in runs {
-            let list = ListId::of(&run.record.arn);
-            let page = service.reader.list(list, None, None, EXECUTIONS_AT_A_TIME);
-            let children = page.map_err(engine_error)?.executions;
-            if !children.is_empty() {
-                return Box::pin(erase(service, &children)).await;
-            }
-        }
-    }
-    erase_alone(service, executions).await
+fn list(service: &Service, list: ListId) -> Result<Vec<ExecutionId>, Error> {
+    let page = service.reader.list(list, None, None, EXECUTIONS_AT_A_TIME);
+    let executions = page.map_err(engine_error)?.executions;
+    Ok(executions.iter().map(Summary::id).collect())
 }
 
-/// Removes executions, all at once so that they share commits.
-async fn erase_alone(service: &Service, executions: &[Summary]) -> Result<Stage, Error> {
-    let ask = |summary: &Summary| {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let reply = Box::new(move |answer| {
-            let _ = sender.send(answer);
-        });
-        service.engine.send(Message::Delete { id: summary.id(), reply });
-        receiver
-    };
-    let mut stage = Stage::Going;
-    for answer in executions.iter().map(ask).collect::<Vec<_>>() {
+/// Removes executions, all at once so that they share commits; whether all are gone.
+async fn delete(service: &Service, executions: Vec<ExecutionId>) -> Result<bool, Error> {
+    let ask = |id: ExecutionId| service.request(|reply| Message::Delete { id, reply });
+    let mut gone = true;
+    for answer in executions.into_iter().map(ask).collect::<Vec<_>>() {
         match answer.await.unwrap_or(Err(Engine::Stopped)) {
             Ok(()) | Err(Engine::NotFound) => {}
-            Err(Engine::WrongStatus(_) | Engine::Busy) => stage = Stage::Waiting,
+            Err(Engine::WrongStatus(_) | Engine::Busy) => gone = false,
             Err(other) => return Err(engine_error(other)),
         }
     }
-    Ok(stage)
+    Ok(gone)
 }
 
-/// Removes the rows of a machine, its own last.
-async fn forget(service: &Service, machine: &Entry<Machine>) -> Result<Stage, Error> {
+/// Removes some rows of a machine, its own last; whether it is gone.
+async fn delete_rows(service: &Service, machine: &Entry<Machine>) -> Result<bool, Error> {
     let arn = &machine.value.arn;
     let mut change = Change::new();
     let some = |prefix: &str| -> Result<Vec<String>, Error> {
@@ -144,5 +125,5 @@ async fn forget(service: &Service, machine: &Entry<Machine>) -> Result<Stage, Er
         change.erase(&Deleting::key(arn));
     }
     let done = service.catalog.commit(change).await?;
-    Ok(if done && !rest { Stage::Gone } else { Stage::Going })
+    Ok(done && !rest)
 }

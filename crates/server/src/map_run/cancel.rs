@@ -1,80 +1,66 @@
-//! Ends a Map Run that nobody waits for and that has no driver: the engine was started again after it had
-//! been cancelled.
+//! Ends a Map Run that was cancelled and has no driver, because the engine was restarted in between.
 
-use everstep_executions::{Cancelled, Error as Engine, ListId, Message, Result, Standing, Summary};
+use everstep_drivers::map_run::{
+    Abort, AbortInput, AbortRequest, Busy, Found, Status, children, of_execution, running,
+};
+use everstep_executions::{Cancelled, Error as Engine, ExecutionId, Message, Result};
 use everstep_interpreter::Failure;
 
-use super::child::{ITEMS, Noted};
-use super::record::{self, Found, Status};
-use super::tally::Place;
-use crate::operations::start_execution::label;
+use crate::pause::until;
 use crate::service::Service;
-
-/// Children that are looked at in one go.
-const CHILDREN_AT_A_TIME: usize = 500;
 
 /// Ends the run that an attempt was to drive, if it was to drive one.
 pub(crate) async fn cancel(service: &Service, cancelled: &Cancelled) -> Result<()> {
-    let runs = record::of_execution(&service.reader, cancelled.execution)?;
+    let runs = of_execution(&service.reader, cancelled.execution)?;
     let wanted = |found: &Found| {
         found.record.attempt() == cancelled.attempt && found.record.status == Status::Running
     };
     match runs.into_iter().find(wanted) {
-        Some(found) => end(service, found).await,
+        Some(found) => abort(service, found).await,
         None => Ok(()),
     }
 }
 
-async fn end(service: &Service, mut found: Found) -> Result<()> {
-    let list = ListId::of(&found.record.arn);
+async fn abort(service: &Service, found: Found) -> Result<()> {
+    let (mut abort, mut request) = Abort::open(found.clone());
     loop {
-        let running = Some(Standing::Running);
-        let page = service.reader.list(list, running, None, CHILDREN_AT_A_TIME)?;
-        if page.executions.is_empty() {
-            break;
+        let input = match request {
+            AbortRequest::ListRunning => AbortInput::Running(running(&service.reader, &found)?),
+            AbortRequest::Stop(ids) => AbortInput::Stopped(stop(service, ids).await?),
+            AbortRequest::ListAll => AbortInput::Children(children(&service.reader, &found)?),
+            AbortRequest::Write(notes) => {
+                let id = found.execution;
+                match service.ask(|reply| Message::Note { id, notes, reply }).await {
+                    Ok(()) => AbortInput::Written(Ok(())),
+                    Err(Engine::Busy) => AbortInput::Written(Err(Busy)),
+                    Err(other) => return Err(other),
+                }
+            }
+            AbortRequest::Finish => return Ok(()),
+        };
+        let mut next = abort.handle(input, service.now_ms());
+        while next.is_none() {
+            let Some(due_ms) = abort.next_due_ms() else { return Ok(()) };
+            let now_ms = until(due_ms, &*service.clock).await;
+            next = abort.handle(AbortInput::TimePassed, now_ms);
         }
-        stop(service, &page.executions).await?;
+        request = next.unwrap_or(AbortRequest::Finish);
     }
-    count(service, &mut found)?;
-    found.record.status = Status::Aborted;
-    found.record.stopped_ms = Some(service.now_ms());
-    let (id, notes) = (found.execution, vec![record::record_note(found.run, &found.record)]);
-    service.ask(|reply| Message::Note { id, notes, reply }).await
 }
 
 /// Stops executions, all at once so that they share commits.
-async fn stop(service: &Service, executions: &[Summary]) -> Result<()> {
-    let ask = |summary: &Summary| {
-        let (id, failure) = (summary.id(), Failure::default());
+async fn stop(service: &Service, ids: Vec<ExecutionId>) -> Result<std::result::Result<(), Busy>> {
+    let ask = |id: ExecutionId| {
+        let failure = Failure::default();
         service.request(|reply| Message::Stop { id, failure, reply })
     };
-    for answer in executions.iter().map(ask).collect::<Vec<_>>() {
+    let mut outcome = Ok(());
+    for answer in ids.into_iter().map(ask).collect::<Vec<_>>() {
         match answer.await.unwrap_or(Err(Engine::Stopped)) {
-            // Those that are left are found again.
-            Ok(_) | Err(Engine::Busy | Engine::NotFound) => {}
+            Ok(_) | Err(Engine::NotFound) => {}
+            Err(Engine::Busy) => outcome = Err(Busy),
             Err(other) => return Err(other),
         }
     }
-    Ok(())
-}
-
-/// Counts how the children stand; the record has them all as they were before they began.
-fn count(service: &Service, found: &mut Found) -> Result<()> {
-    let (reader, list) = (&service.reader, ListId::of(&found.record.arn));
-    let tallies = &mut found.record.tallies;
-    for (_, noted) in record::outcomes::<Noted>(reader, found.execution, found.run)? {
-        tallies.shift(Place::Pending, Place::Over(noted.outcome().standing), 1);
-    }
-    let mut from = None;
-    loop {
-        let page = reader.list(list, None, from, CHILDREN_AT_A_TIME)?;
-        for child in &page.executions {
-            let items = label(child, ITEMS).and_then(|items| items.parse().ok()).unwrap_or(1);
-            tallies.shift(Place::Pending, Place::Over(child.standing), items);
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(());
-        }
-    }
+    Ok(outcome)
 }

@@ -1,34 +1,28 @@
-//! Map Runs: the child executions of a distributed Map.
+//! Map Runs as the server has them: which have a driver now, and how they are found, changed and cancelled. What a
+//! driver decides is `everstep_drivers::map_run`.
 //!
-//! A child is named after its Map Run and its place among the inputs, so whoever asks for it again, after
-//! a crash or a redrive, finds it. What became of a STANDARD child is in the child itself; of an EXPRESS
-//! child nothing is stored, so its outcome becomes a note beside the parent before it counts. The
-//! parent's own history has the start and the end of the run and nothing of its children.
-//!
-//! - `record`: what is stored of a run beside its parent;
-//! - `tally`: how its children and items stand;
-//! - `child`: what one child is, and how it is found again;
-//! - `driver`: runs the children;
-//! - `cancel`: ends a run that nobody waits for.
+//! - `shell`: performs the requests of a driver;
+//! - `cancel`: ends a run that has no driver.
 
 mod cancel;
-mod child;
-mod driver;
-mod record;
-mod tally;
+mod shell;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use everstep_executions::{Cancelled, ExecutionId, Summary, Task};
+use everstep_api::arn::{Arn, Kind};
+use everstep_drivers::map_run::{self, Input, MAP_RUN, Tallies, settings_note};
+use everstep_executions::{
+    Cancelled, Error as Engine, ExecutionId, Message, Reader, Result, Summary, Task,
+};
 use everstep_interpreter::Attempt;
 use tokio::sync::mpsc;
 
 pub(crate) use cancel::cancel;
-pub(crate) use child::{ITEMS, MAP_RUN};
-pub(crate) use driver::run;
-pub(crate) use record::{Found, Settings, Status, find, of_execution, update};
-use tally::Tallies;
+pub(crate) use everstep_drivers::map_run::{Found, ITEMS, Settings, Status, of_execution};
+pub(crate) use shell::run;
+
+use crate::service::Service;
 
 /// The runs that have a driver now.
 #[derive(Default)]
@@ -40,34 +34,31 @@ type Key = (ExecutionId, Attempt);
 
 #[derive(Clone)]
 pub(crate) struct Live {
-    pub(crate) tallies: Arc<Mutex<Tallies>>,
-    words: mpsc::UnboundedSender<Word>,
+    tallies: Arc<Mutex<Tallies>>,
+    events: mpsc::UnboundedSender<Event>,
 }
 
-/// What reaches a driver from outside.
-enum Word {
-    /// About a child.
-    Child(u32, child::News),
-    /// Notes have been written.
-    Kept(everstep_executions::Result<()>),
-    /// `UpdateMapRun`.
-    Changed(Settings),
+/// What reaches the shell of a driver.
+enum Event {
+    Input(Input),
     Cancelled(Cancelled),
+    /// The engine cannot do what the driver has asked for.
+    Failed(Engine),
 }
 
-/// The driver's end of it.
-pub(crate) struct Helm {
+/// The shell's end of it.
+pub(crate) struct Inbox {
     live: Live,
-    heard: mpsc::UnboundedReceiver<Word>,
+    events: mpsc::UnboundedReceiver<Event>,
 }
 
 impl MapRuns {
-    /// Must be called before the task can be cancelled: a run that was not known then would go on.
-    pub(crate) fn open(&self, task: &Task) -> Helm {
-        let (words, heard) = mpsc::unbounded_channel();
-        let live = Live { tallies: Arc::default(), words };
+    /// Must be called before the task can be cancelled: otherwise the run would not be stopped.
+    pub(crate) fn open(&self, task: &Task) -> Inbox {
+        let (sender, events) = mpsc::unbounded_channel();
+        let live = Live { tallies: Arc::default(), events: sender };
         self.live().insert((task.execution, task.attempt), live.clone());
-        Helm { live, heard }
+        Inbox { live, events }
     }
 
     fn close(&self, task: &Task) {
@@ -78,7 +69,7 @@ impl MapRuns {
         self.live().get(&(execution, attempt)).cloned()
     }
 
-    /// Tells the driver of the run; gives the cancellation back if there is none.
+    /// Cancels the run of an attempt; gives the cancellation back if it has no driver.
     pub(crate) fn cancel(&self, cancelled: Cancelled) -> Option<Cancelled> {
         match self.find(cancelled.execution, cancelled.attempt) {
             Some(live) => live.cancel(cancelled),
@@ -96,14 +87,17 @@ impl Live {
         *self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn change(&self, settings: Settings) {
-        let _ = self.words.send(Word::Changed(settings));
+    fn set(&self, tallies: Tallies) {
+        *self.tallies.lock().unwrap_or_else(PoisonError::into_inner) = tallies;
     }
 
-    /// Gives the cancellation back if there is no driver any more.
+    fn change(&self, settings: Settings) {
+        let _ = self.events.send(Event::Input(Input::Changed(settings)));
+    }
+
     fn cancel(&self, cancelled: Cancelled) -> Option<Cancelled> {
-        match self.words.send(Word::Cancelled(cancelled)) {
-            Err(mpsc::error::SendError(Word::Cancelled(cancelled))) => Some(cancelled),
+        match self.events.send(Event::Cancelled(cancelled)) {
+            Err(mpsc::error::SendError(Event::Cancelled(cancelled))) => Some(cancelled),
             _ => None,
         }
     }
@@ -112,4 +106,58 @@ impl Live {
 /// The Map Run that has started an execution, if one has.
 pub(crate) fn parent_run(summary: &Summary) -> Option<&str> {
     crate::operations::start_execution::label(summary, MAP_RUN)
+}
+
+/// The run of an ARN that names one. The execution that started it is read off its name.
+pub(crate) fn find(reader: &Reader, arn: &str) -> Result<Option<Found>> {
+    match parent(arn) {
+        Some((execution, run)) => map_run::find(reader, execution, run, arn),
+        None => Ok(None),
+    }
+}
+
+fn parent(arn: &str) -> Option<(ExecutionId, u32)> {
+    let parsed = Arn::parse(arn).ok()?;
+    let Kind::MapRun { machine, label, run } = parsed.kind else { return None };
+    let (name, number) = run.rsplit_once('-')?;
+    let machine = match label.rsplit_once('/') {
+        Some((outer, _)) => format!("{machine}/{outer}"),
+        None => machine.to_owned(),
+    };
+    let execution = format!("{}:execution:{machine}:{name}", parsed.place);
+    Some((ExecutionId::of(&execution), number.parse().ok()?))
+}
+
+/// Writes what `UpdateMapRun` says, and notifies the driver.
+pub(crate) async fn update(service: &Service, found: &Found, settings: Settings) -> Result<()> {
+    let (id, notes) = (found.execution, vec![settings_note(found.run, &settings)]);
+    service.ask(|reply| Message::Note { id, notes, reply }).await?;
+    if let Some(live) = service.map_runs.find(id, found.record.attempt()) {
+        live.change(settings);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(arn: &str, expected: Option<(&str, u32)>) {
+        let expected = expected.map(|(arn, run)| (ExecutionId::of(arn), run));
+        assert_eq!(parent(arn), expected, "{arn}");
+    }
+
+    #[test]
+    fn a_run_says_which_execution_started_it() {
+        check(
+            "arn:aws:states:r:1:mapRun:m/label:name-7",
+            Some(("arn:aws:states:r:1:execution:m:name", 7)),
+        );
+        check(
+            "arn:aws:states:r:1:mapRun:m/outer/inner:a-b-12",
+            Some(("arn:aws:states:r:1:execution:m/outer:a-b", 12)),
+        );
+        check("arn:aws:states:r:1:mapRun:m/label:name", None);
+        check("arn:aws:states:r:1:execution:m:name-7", None);
+    }
 }

@@ -11,8 +11,9 @@ use super::redrive_execution::obstacle;
 use super::start_execution::{TRACE, label};
 use super::target::{ALIAS, VERSION, invalid_arn};
 use crate::args::Args;
-use crate::map_run::{self, MAP_RUN};
+use crate::map_run;
 use crate::service::{Service, engine_error};
+use everstep_drivers::map_run::MAP_RUN;
 
 pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let summary = find(service, args, args.required("executionArn"))?;

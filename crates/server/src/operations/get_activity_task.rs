@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use everstep_api::arn::{Arn, Kind, wrong_kind};
 use everstep_api::protocol::Name;
-use everstep_executions::{Error as Engine, Job, Message, Report};
+use everstep_executions::{Error as Engine, Job, Message, Report, Task};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::Answer;
 use super::target::invalid_arn;
-use crate::activities::Taken;
+use crate::activities::Event;
 use crate::args::Args;
 use crate::service::{Service, engine_error};
 
-/// How long a worker waits for a task before it is told that there is none.
+/// How long a worker waits for a task before it is answered that there is none.
 const POLL: Duration = Duration::from_secs(60);
 
 /// A task leaves only when it is durable that a worker has it. One that nobody waits for any more is
@@ -29,39 +29,31 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         let message = format!("Activity Does Not Exist: '{arn}'");
         return Err(args.error(Name::ActivityDoesNotExist, message));
     }
-    let until = Instant::now() + POLL;
+    let (mut worker, until) = (service.activities.worker(arn), Instant::now() + POLL);
+    let mut failure = Engine::Stopped;
     loop {
-        let polled = service.activities.poll(arn, until).await;
-        let Some(taken) = polled.map_err(|_| {
-            let message = "The maximum number of workers concurrently polling for activity tasks \
-                           has been reached.";
-            args.error(Name::ActivityWorkerLimitExceeded, message)
-        })?
-        else {
-            return Ok(json!({}));
-        };
-        match start(service, args, &taken).await {
-            Ok(()) => return Ok(handed_over(taken)),
-            Err(Engine::Settled | Engine::NoSuchTask | Engine::NotFound) => {
-                taken.hand_over();
+        match worker.next(until).await {
+            None => return Ok(json!({})),
+            Some(Event::Give(task)) => return Ok(given(&task)),
+            Some(Event::Start(id, attempt)) => {
+                let report = Report::Started { worker: args.text("workerName").map(Into::into) };
+                let started = service
+                    .ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) })
+                    .await;
+                worker.started(&started);
+                failure = started.err().unwrap_or(failure);
             }
-            Err(other) => return Err(engine_error(other)),
+            Some(Event::Fail) => return Err(engine_error(failure)),
+            Some(Event::Refuse) => {
+                let message = "The maximum number of workers concurrently polling for activity \
+                               tasks has been reached.";
+                return Err(args.error(Name::ActivityWorkerLimitExceeded, message));
+            }
         }
     }
 }
 
-async fn start(
-    service: &Service,
-    args: Args<'_>,
-    taken: &Taken,
-) -> everstep_executions::Result<()> {
-    let (id, attempt) = (taken.task().execution, taken.task().attempt);
-    let report = Report::Started { worker: args.text("workerName").map(Into::into) };
-    service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await
-}
-
-fn handed_over(taken: Taken) -> serde_json::Value {
-    let task = taken.hand_over();
+fn given(task: &Task) -> serde_json::Value {
     let input = match &task.job {
         Job::Call { parameters, .. } => parameters.text(),
         Job::MapRun { plan, .. } => plan.inputs.text(),

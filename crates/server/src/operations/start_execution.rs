@@ -2,6 +2,7 @@
 
 use everstep_api::arn::name_problem;
 use everstep_api::protocol::{Error, Name, timestamp};
+use everstep_drivers::nested::PARENT;
 use everstep_executions::{Ended, Error as Engine, Message, Reply, Standing, Start, Summary};
 use everstep_history::{Event, Payload};
 use serde_json::json;
@@ -14,8 +15,6 @@ use crate::test_case;
 
 /// The label of an execution that was given a trace header.
 pub(crate) const TRACE: &str = "trace";
-/// The label of an execution that a task has started: the task's token.
-pub(crate) const PARENT: &str = "parent";
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let begun = begin(service, args, None, None).await?;

@@ -1,0 +1,253 @@
+//! Performs the requests of a Map Run's driver.
+
+use std::sync::{Arc, Weak};
+
+use everstep_asl::model::{ExecutionType, Mode};
+use everstep_drivers::map_run::{
+    Busy, Driver, Family, Input, Outcome, Plan, Refusal, Request, Settings, Stored, child,
+    item_counts, map_state, record_of, settings_of, survey,
+};
+use everstep_executions::{
+    Cancelled, Error as Engine, Job, Message, Note, Reply, Report, Result, Task,
+};
+use everstep_interpreter::map_run::{arn, label};
+use everstep_interpreter::{Failure, MapRun};
+use tokio::sync::mpsc;
+
+use super::{Event, Inbox};
+use crate::operations::target;
+use crate::pause::until;
+use crate::service::Service;
+
+/// Drives the Map Run of a task to its end.
+pub(crate) async fn run(service: Arc<Service>, task: Task, inbox: Inbox) {
+    let map_runs = service.map_runs.clone();
+    match drive(service, &task, inbox).await {
+        // When the engine stops, the run is dispatched again. When its execution is gone, nobody waits for it.
+        Ok(()) | Err(Engine::Stopped | Engine::NotFound) => {}
+        Err(error) => {
+            let failure = Failure::new("States.Runtime", error.to_string());
+            task.report(Report::MapRunFailed { failure });
+        }
+    }
+    map_runs.close(&task);
+}
+
+async fn drive(service: Arc<Service>, task: &Task, inbox: Inbox) -> Result<()> {
+    let Job::MapRun { plan: asked, .. } = &task.job else { return Err(Engine::NotFound) };
+    let (family, plan) = prepare(&service, task, asked).await?;
+    let stored = Stored {
+        record: record_of(&service.reader, task.execution, plan.run)?,
+        settings: settings_of(&service.reader, task.execution, plan.run)?,
+    };
+    let (run, children) = (plan.run, plan.items.len());
+    let (driver, requests) = Driver::open(plan, stored, service.now_ms());
+    let shell = Shell {
+        service: Arc::downgrade(&service),
+        task: task.clone(),
+        asked: asked.clone(),
+        run,
+        children,
+        family: Arc::new(family),
+        inbox,
+        cancelled: Vec::new(),
+    };
+    drop(service);
+    shell.drive(driver, requests).await
+}
+
+async fn prepare(service: &Service, task: &Task, asked: &MapRun) -> Result<(Family, Plan)> {
+    let parent = service.reader.summary(task.execution)?.ok_or(Engine::NotFound)?;
+    let prepared = service.reader.prepared(&parent)?;
+    let found = map_state(&prepared.program.machine, &task.state);
+    let (state, map) = found.ok_or(Engine::NotFound)?;
+    let express = map.mode == Mode::Distributed(ExecutionType::Express);
+    let run_arn = arn(&prepared.identity(&parent.arn), state, asked.run);
+    let revision = prepared.revision.of_children(&state.name, &label(state), express);
+    let labels = parent.labels.iter().filter(|(name, _)| name == target::REVISION);
+    let family = Family {
+        run_arn: run_arn.clone(),
+        parent_started_ms: parent.started_ms,
+        redrives: asked.redrives,
+        prepared: service.prepare(revision).await?,
+        labels: labels.cloned().collect(),
+    };
+    let plan = Plan {
+        run_arn,
+        execution_arn: parent.arn.clone(),
+        machine_arn: prepared.revision.machine_arn.clone(),
+        run: asked.run.number,
+        attempt: task.attempt,
+        redrives: asked.redrives,
+        settings: Settings {
+            max_concurrency: asked.max_concurrency,
+            tolerated_count: asked.tolerance.count,
+            tolerated_percentage: asked.tolerance.percentage,
+        },
+        express,
+        items: item_counts(asked, map),
+        again: task.again,
+    };
+    Ok((family, plan))
+}
+
+struct Shell {
+    service: Weak<Service>,
+    task: Task,
+    asked: MapRun,
+    run: u32,
+    children: usize,
+    family: Arc<Family>,
+    inbox: Inbox,
+    /// Held until all children have been stopped: a crash before that brings them back.
+    cancelled: Vec<Cancelled>,
+}
+
+impl Shell {
+    async fn drive(mut self, mut driver: Driver, mut requests: Vec<Request>) -> Result<()> {
+        loop {
+            let service = self.service.upgrade().ok_or(Engine::Stopped)?;
+            for request in requests {
+                self.perform(&service, &driver, request)?;
+            }
+            if driver.is_over() {
+                return Ok(());
+            }
+            self.inbox.live.set(driver.tallies());
+            let clock = service.clock.clone();
+            drop(service);
+            let event = match driver.next_due_ms() {
+                None => self.inbox.events.recv().await,
+                Some(due_ms) => tokio::select! {
+                    event = self.inbox.events.recv() => event,
+                    now_ms = until(due_ms, &*clock) => {
+                        requests = driver.handle(Input::TimePassed, now_ms);
+                        continue;
+                    }
+                },
+            };
+            let input = match event.ok_or(Engine::Stopped)? {
+                Event::Input(input) => input,
+                Event::Cancelled(cancelled) => {
+                    self.cancelled.push(cancelled);
+                    Input::Cancelled
+                }
+                Event::Failed(error) => return Err(error),
+            };
+            requests = driver.handle(input, clock.now_ms());
+        }
+    }
+
+    fn perform(&self, service: &Arc<Service>, driver: &Driver, request: Request) -> Result<()> {
+        match request {
+            Request::Write(notes) => self.write(service, notes),
+            Request::Survey => self.survey(service),
+            Request::Start(index) => self.start(service, index, driver.items(index)),
+            Request::Redrive(index) => {
+                let reply = self.reply(move |answer| match refused(answer) {
+                    Ok(answer) => Event::Input(Input::Redriven(index, answer)),
+                    Err(error) => Event::Failed(error),
+                });
+                service.engine.send(Message::Redrive { id: self.family.id(index), reply });
+            }
+            Request::Watch(index) => {
+                let reply = self.reply(move |answer| match answer {
+                    Ok(ended) => ended_event(index, ended),
+                    Err(error) => match refused::<()>(Err(error)) {
+                        Ok(Err(refusal)) => Event::Input(Input::NotWatched(index, refusal)),
+                        Ok(Ok(())) => Event::Failed(Engine::Stopped),
+                        Err(error) => Event::Failed(error),
+                    },
+                });
+                service.engine.send(Message::Watch { id: self.family.id(index), reply });
+            }
+            Request::Stop(index) => self.stop(service, index),
+            Request::Look(index) => {
+                let seen = child(&service.reader, &self.family, index)?;
+                self.send(Event::Input(Input::Looked(index, seen)));
+            }
+            Request::Finish(Some(report)) => self.task.report(report),
+            Request::Finish(None) => {}
+        }
+        Ok(())
+    }
+
+    fn write(&self, service: &Service, notes: Vec<Note>) {
+        let reply = self.reply(|answer| match answer {
+            Ok(()) => Event::Input(Input::Written(Ok(()))),
+            Err(Engine::Busy) => Event::Input(Input::Written(Err(Busy))),
+            Err(error) => Event::Failed(error),
+        });
+        service.engine.send(Message::Note { id: self.task.execution, notes, reply });
+    }
+
+    fn survey(&self, service: &Arc<Service>) {
+        let (reader, family) = (service.reader.clone(), self.family.clone());
+        let (parent, run, children) = (self.task.execution, self.run, self.children);
+        let events = self.inbox.live.events.clone();
+        tokio::task::spawn_blocking(move || {
+            let event = match survey(&reader, &family, parent, run, children) {
+                Ok(seen) => Event::Input(Input::Surveyed(seen)),
+                Err(error) => Event::Failed(error),
+            };
+            let _ = events.send(event);
+        });
+    }
+
+    fn start(&self, service: &Service, index: u32, items: u64) {
+        let start = Box::new(self.family.start(index, &self.asked.inputs, items));
+        let reply = self.reply(move |answer| match refused(answer) {
+            Ok(answer) => Event::Input(Input::Started(index, answer)),
+            Err(error) => Event::Failed(error),
+        });
+        let events = self.inbox.live.events.clone();
+        let watcher: Reply<_> = Box::new(move |answer| {
+            // Why it was not started, the reply says.
+            if let Ok(ended) = answer {
+                let _ = events.send(ended_event(index, ended));
+            }
+        });
+        service.engine.send(Message::Start { start, reply, watcher: Some(watcher) });
+    }
+
+    fn stop(&self, service: &Service, index: u32) {
+        let reply = self.reply(move |answer| match answer {
+            Ok(_) | Err(Engine::NotFound) => Event::Input(Input::Stopped(index, Ok(()))),
+            Err(Engine::Busy) => Event::Input(Input::Stopped(index, Err(Busy))),
+            Err(error) => Event::Failed(error),
+        });
+        let (id, failure) = (self.family.id(index), Failure::default());
+        service.engine.send(Message::Stop { id, failure, reply });
+    }
+
+    /// A reply that becomes an event.
+    fn reply<T: Send + 'static>(
+        &self,
+        event: impl FnOnce(Result<T>) -> Event + Send + 'static,
+    ) -> Reply<T> {
+        let events: mpsc::UnboundedSender<Event> = self.inbox.live.events.clone();
+        Box::new(move |answer| {
+            let _ = events.send(event(answer));
+        })
+    }
+
+    fn send(&self, event: Event) {
+        let _ = self.inbox.live.events.send(event);
+    }
+}
+
+fn ended_event(index: u32, ended: everstep_executions::Ended) -> Event {
+    Event::Input(Input::Ended(index, Outcome::of(ended.status)))
+}
+
+/// What a driver can do something about; other errors end it.
+fn refused<T>(answer: Result<T>) -> Result<std::result::Result<(), Refusal>> {
+    match answer {
+        Ok(_) => Ok(Ok(())),
+        Err(Engine::Busy) => Ok(Err(Refusal::Busy)),
+        Err(Engine::AlreadyExists(_) | Engine::WrongStatus(_) | Engine::NotFound) => {
+            Ok(Err(Refusal::Unexpected))
+        }
+        Err(error) => Err(error),
+    }
+}
