@@ -220,6 +220,7 @@ impl Queues {
 
 #[cfg(test)]
 mod tests {
+    use everstep_asl::model::Resource;
     use everstep_executions::{Job, Message, Postbox};
     use everstep_history::Payload;
     use serde_json::json;
@@ -234,7 +235,7 @@ mod tests {
 
     fn task(name: &str) -> Task {
         let job = Job::Call {
-            resource: "arn:aws:states:r:1:activity:a".to_owned(),
+            resource: Arc::new(Resource::classify("arn:aws:states:r:1:activity:a")),
             parameters: Payload::new(json!({})),
             credentials: None,
         };

@@ -221,7 +221,7 @@ fn activities(machine: &Machine) -> Vec<String> {
     let mut found = Vec::new();
     machine.each_state(&mut |state, _, _| {
         if let Kind::Task(task) = &state.kind
-            && let Resource::Activity { arn } = &task.resource
+            && let Resource::Activity { arn } = &*task.resource
             && !found.contains(arn)
         {
             found.push(arn.clone());

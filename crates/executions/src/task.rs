@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use everstep_asl::model::Resource;
 use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payload, task_token};
 
 use crate::failed::Failed;
@@ -50,7 +51,7 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Job {
     Call {
-        resource: String,
+        resource: Arc<Resource>,
         parameters: Payload,
         credentials: Option<Payload>,
     },

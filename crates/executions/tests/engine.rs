@@ -153,7 +153,7 @@ fn a_result_counts_once() {
     house.start(&task(), "a", json!({})).expect("starts");
     let task = house.runner.next();
     let Job::Call { resource, .. } = &task.job else { panic!("a call") };
-    assert!(resource.ends_with("function:f"));
+    assert!(resource.as_str().ends_with("function:f"));
     task.succeed(Payload::new(json!("first")));
     let report = everstep_executions::Report::Succeeded { output: Payload::new(json!("second")) };
     let (id, attempt) = (task.execution, task.attempt);

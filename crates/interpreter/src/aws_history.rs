@@ -306,7 +306,7 @@ impl Projection {
         let Some(Kind::Task(task)) = self.execution.state_of(frame).map(|state| &state.kind) else {
             return (previous, String::new(), None);
         };
-        match &task.resource {
+        match &*task.resource {
             Resource::Lambda { .. } => lambda(previous, task, event),
             Resource::Activity { .. } => activity(previous, task, event),
             other => service(previous, other, self.region(), event),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use everstep_asl::model::{Kind, Resource};
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload};
 
 use crate::execution::Execution;
@@ -13,7 +14,7 @@ pub enum Effect {
     ScheduleTask {
         attempt: Attempt,
         state: Arc<str>,
-        resource: String,
+        resource: Arc<Resource>,
         parameters: Payload,
         credentials: Option<Payload>,
     },
@@ -82,11 +83,11 @@ fn effect(execution: &Execution, event: &Event) -> Option<Effect> {
             if execution.awaits(*attempt) =>
         {
             let state = execution.state_of(attempt.frame)?;
-            let everstep_asl::model::Kind::Task(task) = &state.kind else { return None };
+            let Kind::Task(task) = &state.kind else { return None };
             Effect::ScheduleTask {
                 attempt: *attempt,
                 state: state.name.clone(),
-                resource: task.resource.as_str().to_owned(),
+                resource: task.resource.clone(),
                 parameters: parameters.clone(),
                 credentials: credentials.clone(),
             }

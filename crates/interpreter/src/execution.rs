@@ -308,7 +308,7 @@ impl Execution {
         let Some(State { kind: Kind::Task(model), .. }) = self.state_of(attempt.frame) else {
             return false;
         };
-        match &model.resource {
+        match &*model.resource {
             Resource::Activity { .. } => task.started,
             resource => task.submitted && resource.pattern() == Pattern::WaitForTaskToken,
         }

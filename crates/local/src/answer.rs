@@ -63,7 +63,7 @@ impl Answers {
     pub fn check(&self, machine: &Machine) -> Result<(), Error> {
         let states = each(machine);
         let tasks = states.iter().filter_map(|found| match &found.state.kind {
-            Kind::Task(task) => Some((&*found.state.name, &task.resource)),
+            Kind::Task(task) => Some((&*found.state.name, &*task.resource)),
             _ => None,
         });
         let mut names: Vec<String> = Vec::new();
@@ -93,7 +93,7 @@ impl Answers {
     pub(crate) fn find(
         &mut self,
         state: &str,
-        resource: &str,
+        resource: &Resource,
         parameters: &Value,
     ) -> Result<Option<Answer>, Error> {
         if let Some(mocks) = &mut self.mocks
@@ -101,10 +101,9 @@ impl Answers {
         {
             return Ok(Some(Answer::Mocked(response)));
         }
-        let resource = Resource::classify(resource);
-        let names = names_of(state, &resource, parameters);
+        let names = names_of(state, resource, parameters);
         let Some(function) = self.function(&names) else { return Ok(None) };
-        let form = form(&resource);
+        let form = form(resource);
         let input = match form {
             Form::Invocation => parameters.get("Payload").cloned().unwrap_or_else(|| json!({})),
             Form::Result | Form::Lambda => parameters.clone(),
@@ -119,7 +118,7 @@ impl Answers {
     }
 
     /// Why a state cannot go on, and what to do about it.
-    pub(crate) fn missing(&self, state: &str, resource: &str, machine: &Machine) -> Error {
+    pub(crate) fn missing(&self, state: &str, resource: &Resource, machine: &Machine) -> Error {
         let states = each(machine);
         let without: Vec<&str> = states
             .iter()
@@ -130,8 +129,7 @@ impl Answers {
                 _ => None,
             })
             .collect();
-        let resource = Resource::classify(resource);
-        let name = names_of(state, &resource, &Value::Null).remove(0);
+        let name = names_of(state, resource, &Value::Null).remove(0);
         let advice = match &self.mocks {
             Some(mocks) => {
                 format!(

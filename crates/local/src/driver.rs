@@ -207,7 +207,7 @@ impl<O: Observer> Driver<O> {
         &mut self,
         task: Task,
         state: &str,
-        resource: &str,
+        resource: &Resource,
         parameters: &Payload,
     ) -> Result<(), Error> {
         let Some(answer) = self.answers.find(state, resource, parameters)? else {
@@ -241,9 +241,8 @@ impl<O: Observer> Driver<O> {
     }
 
     /// What comes before the answer.
-    fn started(&mut self, task: Task, resource: &str) {
+    fn started(&mut self, task: Task, resource: &Resource) {
         let attempt = task.attempt;
-        let resource = Resource::classify(resource);
         let worker = matches!(resource, Resource::Activity { .. }).then(|| Arc::from("everstep"));
         self.push(task, Input::TaskStarted { attempt, worker });
         if resource.pattern() != Pattern::RequestResponse {

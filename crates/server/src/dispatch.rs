@@ -53,21 +53,19 @@ enum Kind {
 impl Kind {
     fn of(job: &Job) -> (Self, Pattern) {
         let Job::Call { resource, .. } = job else { return (Self::MapRun, Pattern::Sync) };
-        let resource = Resource::classify(resource);
-        let pattern = resource.pattern();
-        let kind = match resource {
-            Resource::Activity { arn } => Self::Activity { arn },
+        let kind = match &**resource {
+            Resource::Activity { arn } => Self::Activity { arn: arn.clone() },
             Resource::Lambda { .. } => Self::Function,
             Resource::Service { .. } if resource.is_lambda() => Self::Function,
             Resource::Service { .. } => {
-                nested::call(&resource).map_or(Self::Unsupported, Self::Operation)
+                nested::call(resource).map_or(Self::Unsupported, Self::Operation)
             }
             Resource::Uri(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 Self::Http
             }
             Resource::Uri(_) | Resource::Placeholder(_) => Self::Unsupported,
         };
-        (kind, pattern)
+        (kind, resource.pattern())
     }
 }
 

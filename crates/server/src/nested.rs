@@ -315,7 +315,7 @@ fn is_awaited_start(resource: &Resource) -> bool {
 /// By the machine and the name that the task gave, or by the name that was made for it.
 fn child_of(effect: &Effect, parent_arn: &str) -> Option<String> {
     let Effect::ScheduleTask { attempt, resource, parameters, .. } = effect else { return None };
-    if !is_awaited_start(&Resource::classify(resource)) {
+    if !is_awaited_start(resource) {
         return None;
     }
     let body = sdk::request(Operation::StartExecution, parameters).ok()?;

@@ -33,8 +33,8 @@ const SUPPORTED: &str = "functions (arn:aws:lambda:region:account:function:name,
                          (arn:aws:states:::states:startExecution) and operations of Step Functions \
                          (arn:aws:states:::aws-sdk:sfn:...)";
 
-fn cause(resource: &str) -> String {
-    match Resource::classify(resource) {
+fn cause(resource: &Resource) -> String {
+    match resource {
         Resource::Placeholder(text) => format!(
             "the resource '{text}' is a name that a deployment tool fills in: put the resource's ARN in \
              its place"

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use everstep_asl::model::{Pattern, Resource};
 use everstep_executions::{Cancelled, ExecutionId, Failed, Job, Task, TaskRunner};
 use everstep_history::Attempt;
 
@@ -75,9 +76,12 @@ pub(crate) enum Way {
 
 pub(crate) fn way(job: &Job) -> Way {
     match job {
-        Job::Call { resource, .. } if resource.contains(":activity:") => Way::Activity,
-        Job::Call { resource, .. } if resource.ends_with(".waitForTaskToken") => Way::Callback,
-        _ => Way::Call,
+        Job::Call { resource, .. } => match (&**resource, resource.pattern()) {
+            (Resource::Activity { .. }, _) => Way::Activity,
+            (_, Pattern::WaitForTaskToken) => Way::Callback,
+            _ => Way::Call,
+        },
+        Job::MapRun { .. } => Way::Call,
     }
 }
 

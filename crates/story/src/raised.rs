@@ -19,7 +19,7 @@ pub(crate) fn raised<'f>(
         (_, Some(_)) if name == TOO_MANY_FAILURES => Origin::Named,
         (_, Some(inner)) => Raised { name, origin: inner }.outside().origin,
         (Kind::Task(_), None) if missed_heartbeat => Origin::MissedHeartbeat,
-        (Kind::Task(task), None) => match &task.resource {
+        (Kind::Task(task), None) => match &*task.resource {
             _ if name == DATA_LIMIT_EXCEEDED => Origin::OversizedResult,
             // A worker chooses its error names itself.
             Resource::Activity { .. } => Origin::Named,

@@ -39,7 +39,7 @@ fn compare(case: &Value, tested: &Result<Tested, RequestError>) -> Result<(), St
         (Some(expected), Err(found)) => refusal(expected, found),
         (Some(expected), Ok(found)) => Err(format!("expected {expected}\nfound    {found:?}")),
         (None, Err(found)) => Err(format!("refused: {found}")),
-        (None, Ok(Tested::Calls(call))) => Err(format!("calls {}", call.resource)),
+        (None, Ok(Tested::Calls(call))) => Err(format!("calls {}", call.resource.as_str())),
         (None, Ok(Tested::Done(response))) => {
             let (expected, found) = (decoded(&case["expected"]), decoded(&response.to_value()));
             let placeholders = Placeholders::of(case);

@@ -18,7 +18,7 @@ impl Definition<'_> {
     /// `place` is the state's own.
     pub(super) fn called(&self, state: &State, place: &Place) -> Called {
         let Kind::Task(task) = &state.kind else { return Called::Nothing };
-        match &task.resource {
+        match &*task.resource {
             Resource::Lambda { arn } => named(arn, place.field("Resource")),
             Resource::Placeholder(_) => Called::Unknown,
             resource if resource.is_lambda() => {

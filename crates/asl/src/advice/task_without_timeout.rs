@@ -11,7 +11,7 @@ pub(super) fn check(machine: &Machine, report: Report<'_>) {
         if task.timeout.is_some() {
             return;
         }
-        let waits = matches!(task.resource, Resource::Activity { .. })
+        let waits = matches!(*task.resource, Resource::Activity { .. })
             || task.resource.pattern() != Pattern::RequestResponse;
         let hint = if waits {
             "somebody else finishes this task, or never does: give it a TimeoutSeconds"

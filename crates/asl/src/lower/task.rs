@@ -1,5 +1,7 @@
 //! Task states.
 
+use std::sync::Arc;
+
 use super::expression;
 use super::machine::SECONDS_MAX;
 use super::operand::integer;
@@ -34,7 +36,7 @@ pub(super) fn lower(reading: &Reading<'_, '_>) -> Kind {
     }
     let (retry, catch) = retry::lower(reading);
     Kind::Task(Box::new(Task {
-        resource: resource.unwrap_or_else(|| Resource::Uri(String::new())),
+        resource: Arc::new(resource.unwrap_or_else(|| Resource::Uri(String::new()))),
         timeout,
         heartbeat,
         credentials: credentials(reading),

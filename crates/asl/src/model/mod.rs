@@ -246,7 +246,7 @@ pub struct Pass {
 
 #[derive(Debug, Clone)]
 pub struct Task {
-    pub resource: Resource,
+    pub resource: Arc<Resource>,
     pub timeout: Option<Operand<u64>>,
     pub heartbeat: Option<Operand<u64>>,
     pub credentials: Option<Payload>,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use everstep_asl::model::Pattern;
 use everstep_crash::house;
 use everstep_crash::machines;
 use everstep_crash::protocol::{Answer, End, Request};
@@ -163,7 +164,7 @@ impl Worker {
             let failure = Failure::new("Unsupported", "a Map Run");
             return (Outcome::Failed, Report::MapRunFailed { failure });
         };
-        if resource.ends_with(".waitForTaskToken") {
+        if resource.pattern() == Pattern::WaitForTaskToken {
             let (arn, token) = (task.execution_arn.to_string(), task.token());
             // Before the engine knows: it will not ask again then.
             self.voice.say_and_wait(Answer::Callback { arn, token });

@@ -18,7 +18,7 @@ pub fn detail(state: &State) -> Option<String> {
 }
 
 fn task_detail(task: &Task, flow: &DataFlow) -> String {
-    match &task.resource {
+    match &*task.resource {
         Resource::Lambda { arn } => format!("lambda: {}", last_of(arn, ":function:")),
         Resource::Activity { arn } => format!("activity: {}", last_of(arn, ":activity:")),
         Resource::Service { service, action, .. } => match function_name(task, flow) {

@@ -19,7 +19,7 @@ pub(crate) fn run(
     state: &State,
     task: &Task,
 ) -> Result<(), Fault> {
-    if let Resource::Activity { arn } = &task.resource
+    if let Resource::Activity { arn } = &*task.resource
         && decider.missing_activities.contains(&arn.as_str())
     {
         return Err(Fault::Runtime(format!("The activity {arn} does not exist.")));

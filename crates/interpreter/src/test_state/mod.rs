@@ -58,7 +58,7 @@ fn needs_mock(request: &Request, found: &Found) -> Result<(), RequestError> {
             "TestState API does not support Map or Parallel states. Supported state types include: \
              [Task, Wait, Pass, Succeed, Fail, Choice]",
         )),
-        Kind::Task(task) => match &task.resource {
+        Kind::Task(task) => match &*task.resource {
             Resource::Activity { .. } => Err(unsupported("Activity tasks")),
             resource if resource.pattern() != Pattern::RequestResponse => {
                 Err(unsupported(&format!("the {} pattern", resource.pattern().suffix())))

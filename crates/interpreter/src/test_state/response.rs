@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use everstep_asl::model::Resource;
 use everstep_history::{Failure, Payload};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,7 @@ pub enum Tested {
 /// A task to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    pub resource: String,
+    pub resource: Arc<Resource>,
     pub parameters: Payload,
     pub credentials: Option<Payload>,
 }

@@ -145,7 +145,7 @@ impl Bench<'_> {
                 return Ok(Came::Failed(RaisedFailure::of_task(failure, &task.resource, dialect)));
             }
             None => {
-                let resource = task.resource.as_str().to_owned();
+                let resource = task.resource.clone();
                 let (parameters, credentials) = (call.parameters, call.credentials);
                 return Ok(Came::Calls(Call { resource, parameters, credentials }));
             }

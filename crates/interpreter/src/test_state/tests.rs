@@ -35,7 +35,7 @@ fn check(request: &Request, expected: Value) {
     let found = match test_state(request) {
         Ok(Tested::Done(response)) => decoded(response.to_value()),
         Ok(Tested::Calls(call)) => {
-            json!({ "calls": call.resource, "with": call.parameters.value() })
+            json!({ "calls": call.resource.as_str(), "with": call.parameters.value() })
         }
         Err(error) => json!([error.code.name(), error.message]),
     };

@@ -9,6 +9,7 @@ mod request;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use everstep_asl::model::Resource;
 use everstep_client::Client;
 use everstep_executions::{Cancelled, Job, Report, Task, TaskRunner, request_id};
 use everstep_interpreter::{Failure, Payload, task_token};
@@ -144,7 +145,7 @@ impl Means {
     async fn call(
         &self,
         target: &Target,
-        resource: &str,
+        resource: &Resource,
         request_id: &str,
     ) -> Option<Result<Payload, Failure>> {
         let call = Call {
@@ -158,7 +159,7 @@ impl Means {
         };
         let function = &target.name.function;
         let place = match target.form {
-            Form::Result => resource,
+            Form::Result => resource.as_str(),
             Form::Invocation | Form::Sdk => "lambda",
         };
         match (self.host.has(function), &self.remote) {

@@ -61,10 +61,10 @@ impl Name {
     }
 }
 
-pub(super) fn read(resource: &str, parameters: &Value) -> Result<Request, Failure> {
-    match Resource::classify(resource) {
+pub(super) fn read(resource: &Resource, parameters: &Value) -> Result<Request, Failure> {
+    match resource {
         Resource::Lambda { arn } => {
-            let name = Name::read(&arn)
+            let name = Name::read(arn)
                 .ok_or_else(|| refusal(&format!("{arn} does not name a function")))?;
             let payload = parameters.to_string();
             let (how, form) = (Invocation::RequestResponse, Form::Result);
@@ -79,11 +79,11 @@ pub(super) fn read(resource: &str, parameters: &Value) -> Result<Request, Failur
         Resource::Service { service, action, sdk, .. }
             if service == "lambda" && action == "invoke" =>
         {
-            let form = if sdk { Form::Sdk } else { Form::Invocation };
+            let form = if *sdk { Form::Sdk } else { Form::Invocation };
             invocation(parameters, form).map(|target| Request::Function(Box::new(target)))
         }
         Resource::Uri(url) if url.starts_with("https://") || url.starts_with("http://") => {
-            Ok(Request::Post { url })
+            Ok(Request::Post { url: url.clone() })
         }
         other => Err(refusal(&format!(
             "the resource '{}' is not supported by this server: it can call functions \
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn parameters_are_read() {
-        let target = |parameters| match read(INVOKE, &parameters).unwrap() {
+        let target = |parameters| match read(&Resource::classify(INVOKE), &parameters).unwrap() {
             Request::Function(target) => *target,
             other => panic!("{other:?}"),
         };
@@ -199,7 +199,8 @@ mod tests {
             ),
             ("arn:aws:states:::sqs:sendMessage", json!({}), "States.Runtime"),
         ] {
-            assert_eq!(read(resource, &parameters).unwrap_err().name(), error, "{resource}");
+            let found = read(&Resource::classify(resource), &parameters).unwrap_err();
+            assert_eq!(found.name(), error, "{resource}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use everstep_asl::model::Resource;
 use everstep_client::{Client, Credentials};
 use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
 use everstep_interpreter::Payload;
@@ -32,7 +33,8 @@ fn client() -> Arc<Client> {
 
 fn task(resource: &str, parameters: Value) -> (Task, Arc<Reports>) {
     let reports = Arc::new(Reports::default());
-    let (resource, parameters) = (resource.to_owned(), Payload::new(parameters));
+    let resource = Arc::new(Resource::classify(resource));
+    let parameters = Payload::new(parameters);
     let job = Job::Call { resource, parameters, credentials: None };
     (Task::alone(EXECUTION, "S", job, reports.clone()), reports)
 }
