@@ -1,4 +1,4 @@
-//! Whether the code that a configuration names is there: what only the file system can tell.
+//! Whether the code that a configuration names exists, as far as the file system shows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,14 +56,13 @@ fn missing_folder(function: &Function, written: &Written<'_>) -> Option<Diagnost
     if function.runtime == Runtime::Http || folder.is_dir() {
         return None;
     }
-    let what = if folder.exists() { "is no folder" } else { "is not there" };
-    let message = format!("the folder of the code, `{}`, {what}", folder.display());
-    let hint = "paths are relative to the file that names them".to_owned();
+    let what = if folder.exists() { "is not a folder" } else { "does not exist" };
+    let message = format!("the code folder `{}` {what}", folder.display());
+    let hint = "paths are relative to the configuration file".to_owned();
     Some(written.report(Rule::UnreadableFile, (function, "codeUri"), message, hint))
 }
 
-/// Looked for as the clients do that load it. What is installed for the interpreter is not seen from here, so
-/// this is no more than a warning.
+/// Searched for as the runtime clients do. Installed packages are not visible here, so this is only a warning.
 fn missing_module(function: &Function, written: &Written<'_>) -> Option<Diagnostic> {
     let handler = function.handler.as_deref()?;
     let looked_for = match function.runtime {
@@ -72,9 +71,9 @@ fn missing_module(function: &Function, written: &Written<'_>) -> Option<Diagnost
         _ => return None,
     };
     let folder = function.code_dir.display();
-    let message = format!("there is no `{looked_for}` in `{folder}` for the handler `{handler}`");
+    let message = format!("`{looked_for}` not found in `{folder}` (handler `{handler}`)");
     let hint =
-        "a handler is FILE.FUNCTION, with the folders in `codeUri` before it: src/app.handler"
+        "a handler has the form FILE.FUNCTION or FOLDER/FILE.FUNCTION, relative to `codeUri`"
             .to_owned();
     Some(written.report(Rule::InvalidHandler, (function, "handler"), message, hint))
 }

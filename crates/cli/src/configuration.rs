@@ -1,4 +1,4 @@
-//! Configurations as the command line names them: files, and folders that hold one.
+//! Finds and reads configurations: files, and folders that contain one.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -7,32 +7,32 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use everstep_config::{FILE_NAMES, Parsed};
 
-/// Far more than a configuration may have: a device that never ends must not fill the memory.
+/// Far more than a configuration can have: an endless device must not fill the memory.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// The configuration of a folder, or the file itself.
 pub(crate) fn locate(path: &Path) -> anyhow::Result<PathBuf> {
     if !path.exists() {
-        bail!("there is no file or folder `{}`", path.display());
+        bail!("file or folder `{}` not found", path.display());
     }
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
     match in_folder(path) {
         Some(found) => Ok(found),
-        None => bail!("there is no {} in `{}`", FILE_NAMES[0], path.display()),
+        None => bail!("no {} in `{}`", FILE_NAMES[0], path.display()),
     }
 }
 
 pub(crate) fn in_folder(folder: &Path) -> Option<PathBuf> {
-    // The folder people are in needs no mention.
+    // The current folder is not part of the name.
     let folder = if folder == Path::new(".") { Path::new("") } else { folder };
     FILE_NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Reads the configuration that begins with this file.
 pub(crate) fn read(entry: &Path) -> anyhow::Result<Parsed> {
-    // What cannot be read at all is no problem of the configuration.
+    // A file that cannot be read is not a problem of the configuration.
     if let Err(error) = text(entry) {
         bail!("cannot read `{}`: {error}", entry.display());
     }

@@ -1,4 +1,4 @@
-//! Definitions as the command line names them: files, and `-` for standard input.
+//! Reads definitions: files, and `-` for standard input.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -11,11 +11,11 @@ use crate::exit::Exit;
 use crate::output::Stream;
 use crate::render::{self, Checked};
 
-/// How the text of standard input is called in messages.
+/// The name of standard input in messages.
 const STDIN_NAME: &str = "<stdin>";
 
-/// Far more than a definition may have: the parser says how much too long a text is, but a device
-/// that never ends must not fill the memory.
+/// Far more than a definition can have: the parser reports a text that is too long, but an endless device
+/// must not fill the memory.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
@@ -42,7 +42,7 @@ pub(crate) fn read(name: &str) -> anyhow::Result<Source> {
     }
     let path = Path::new(name);
     if path.is_dir() {
-        bail!("`{name}` is a directory; name the files in it, such as {}", example(path));
+        bail!("`{name}` is a directory; specify files, such as {}", example(path));
     }
     let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
     text(name, drain(file, name)?)
@@ -55,7 +55,7 @@ fn example(directory: &Path) -> String {
 fn unreadable(name: &str, error: &io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::NotFound => {
-            anyhow::anyhow!("there is no file `{name}`; `-` reads standard input")
+            anyhow::anyhow!("file `{name}` not found")
         }
         _ => anyhow::anyhow!("cannot read `{name}`: {error}"),
     }
@@ -66,7 +66,7 @@ fn drain(reader: impl io::Read, name: &str) -> anyhow::Result<Vec<u8>> {
     let read = reader.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name, &error))?;
     if bytes.len() as u64 > READ_BYTES_MAX {
-        bail!("`{name}` is larger than 64 MiB; a definition has at most 1 MiB");
+        bail!("`{name}` is larger than 64 MiB; a definition can have at most 1 MiB");
     }
     Ok(bytes)
 }
@@ -79,8 +79,7 @@ fn text(name: &str, bytes: Vec<u8>) -> anyhow::Result<Source> {
     })
 }
 
-/// Reads and checks the definition of a command that needs a good one. Problems are told on
-/// standard error; if there are errors among them, there is no machine.
+/// Reads and checks a definition. If it has errors, they are printed on standard error and there is no machine.
 pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>> {
     let source = read(name)?;
     let parsed = everstep_asl::parse(&source, &Options::default());
@@ -91,7 +90,7 @@ pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>
     Ok(Ok((source, machine)))
 }
 
-/// Whether the definition has errors; they are told on standard error.
+/// Whether the definition has errors, which are printed on standard error.
 pub(crate) fn refused(source: &Source, workflow_type: Type) -> anyhow::Result<bool> {
     let parsed = everstep_asl::parse(source, &workflow_type.options());
     let errors = parsed.has_errors();

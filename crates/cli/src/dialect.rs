@@ -5,10 +5,10 @@ use everstep_asl::Dialect;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// The States Language as it is specified
+    /// The Amazon States Language specification
     #[default]
     Spec,
-    /// The service as it behaves
+    /// AWS Step Functions
     Aws,
 }
 

@@ -1,14 +1,14 @@
-//! What the process tells its caller.
+//! Exit codes.
 
 use std::process::ExitCode;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// Success.
     Good = 0,
     /// A definition has problems, or an execution failed.
     Problems = 1,
-    /// The command line is wrong, or a file cannot be read or written.
+    /// Invalid arguments, or a file cannot be read or written.
     Unusable = 2,
     /// Ctrl-C, as shells report it.
     Interrupted = 130,

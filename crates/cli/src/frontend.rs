@@ -1,5 +1,5 @@
-//! What a server asks of the command line: lines on standard error, problems of a configuration as `everstep
-//! check` shows them, mock files.
+//! What the server needs from the command line: lines on standard error, the problems of a configuration as
+//! `everstep check` shows them, mock files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn read_project(path: &Path, others: Others) -> anyhow::Result<Option<Project>> 
         Others::Nowhere => agreement::Others::Nowhere,
         Others::Elsewhere => agreement::Others::Elsewhere,
     };
-    let config = check::tell(parsed, others)?;
+    let config = check::report(parsed, others)?;
     Ok(config.map(|config| Project::new(entry, config, sources)))
 }
 

@@ -1,4 +1,4 @@
-//! The input of an execution, and the event of a function, as the command line gives them.
+//! JSON arguments: the input of an execution, the event of a function.
 
 use anyhow::anyhow;
 use everstep_asl::{Format, Source, document};
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::definition;
 
-/// What `option` is given: JSON, `@FILE`, or `-` for standard input.
+/// The value of an option: JSON, `@FILE`, or `-` for standard input.
 pub(crate) fn read(option: &str, argument: &str) -> anyhow::Result<Value> {
     parsed(option, argument).map(|(_, value)| value)
 }
 
-/// As [`read`], letter for letter.
+/// As [`read`], but the text as it is.
 pub(crate) fn text(option: &str, argument: &str) -> anyhow::Result<String> {
     parsed(option, argument).map(|(text, _)| text)
 }
@@ -30,7 +30,7 @@ fn parsed(option: &str, argument: &str) -> anyhow::Result<(String, Value)> {
     }
 }
 
-/// The reader of definitions has the better words; what it is more lenient about, JSON's own says.
+/// The reader of definitions has the better messages, but accepts more than JSON.
 fn not_json(source: &Source, error: &serde_json::Error) -> anyhow::Error {
     let (line, column, message) = match document::read(source.text(), Format::Json) {
         Err(found) => {
@@ -43,5 +43,5 @@ fn not_json(source: &Source, error: &serde_json::Error) -> anyhow::Error {
             (error.line(), error.column(), message)
         }
     };
-    anyhow!("{} is not JSON: line {line}, column {column}: {message}", source.name())
+    anyhow!("{} is not valid JSON: line {line}, column {column}: {message}", source.name())
 }

@@ -1,4 +1,4 @@
-//! The `everstep` command: reads the command line and hands over to the command.
+//! The `everstep` command: parses the command line and runs the command.
 
 mod commands;
 mod configuration;
@@ -20,14 +20,14 @@ use clap::Parser as _;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    // A process that is about to become a function: no command of users.
+    // This process is about to become a function: not a command for users.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == everstep_server::SHIM) {
         return everstep_runners::shim::main(arguments);
     }
     let commands::Everstep { command } = commands::Everstep::parse();
     let exit = command.run().unwrap_or_else(|error| {
-        output::complain(&error);
+        output::report_error(&error);
         Exit::Unusable
     });
     exit.into()

@@ -1,16 +1,16 @@
-//! The two streams: data on standard output, everything told along the way on standard error.
+//! The two streams: data goes to standard output, messages and progress to standard error.
 
 use std::io::{self, IsTerminal, Write as _};
 
 pub(crate) use everstep_source::words::{choices, count};
 
-/// Lines of files and pipes, which have no width of their own.
+/// Files and pipes have no width of their own.
 const WIDTH_ELSEWHERE: usize = 100;
 /// Longer lines of prose are hard to read, however wide the window.
 const WIDTH_MAX: usize = 120;
 const WIDTH_MIN: usize = 40;
 
-/// Where a text goes to.
+/// Where a text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Data,
@@ -25,14 +25,14 @@ impl Stream {
         }
     }
 
-    /// Only on a terminal, and never if the user asks for none (<https://no-color.org>).
+    /// Only on a terminal, unless the user has disabled colours (<https://no-color.org>).
     pub(crate) fn has_colour(self) -> bool {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         self.is_terminal() && !refused && !dumb
     }
 
-    /// Whether a line can be written over.
+    /// Whether a line can be overwritten.
     pub(crate) fn is_live(self) -> bool {
         self.is_terminal() && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
     }
@@ -48,7 +48,7 @@ impl Stream {
         size.map_or(WIDTH_ELSEWHERE, |(width, _)| usize::from(width.0)).clamp(WIDTH_MIN, WIDTH_MAX)
     }
 
-    /// A reader that has gone away (`| head`) has seen enough: that is no error.
+    /// A reader that has closed the pipe (`| head`) is not an error.
     pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
         let written = match self {
             Self::Data => write_all(&mut io::stdout().lock(), text),
@@ -56,9 +56,7 @@ impl Stream {
         };
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => {
-                other.map_err(|error| anyhow::anyhow!("the output cannot be written: {error}"))
-            }
+            other => other.map_err(|error| anyhow::anyhow!("cannot write the output: {error}")),
         }
     }
 }
@@ -68,10 +66,10 @@ fn write_all(stream: &mut dyn io::Write, text: &str) -> io::Result<()> {
     stream.flush()
 }
 
-/// Says why the command gave up.
-pub(crate) fn complain(error: &anyhow::Error) {
+/// Reports why the command failed.
+pub(crate) fn report_error(error: &anyhow::Error) {
     let (red, plain) =
         if Stream::Story.has_colour() { ("\x1b[1;91m", "\x1b[0m") } else { ("", "") };
-    // Nothing is left to do if even this cannot be said.
+    // If even this cannot be written, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{red}error{plain}: {error:#}");
 }

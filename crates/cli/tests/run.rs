@@ -169,7 +169,11 @@ fn mistakes_in_mock_files() {
     let good = r#"{"0": {"Return": 1}}"#;
     for (case, response, expected) in [
         (r#"{"Cal": "R"}"#, good, "2:2: the definition has no state `Cal`; did you mean `Call`?"),
-        (r#"{"Call": "r"}"#, good, "2:10: there is no `r` in `MockedResponses`; did you mean `R`?"),
+        (
+            r#"{"Call": "r"}"#,
+            good,
+            "2:10: unknown response `r`: `MockedResponses` does not have it; did you mean `R`?",
+        ),
         (r#"{"Call": 1}"#, good, "2:10: `Call` is a number, not the name of a response"),
         ("{}", "{}", "4:1: response `R` answers no call"),
         (
@@ -392,7 +396,7 @@ fn an_interrupt_aborts() {
         assert!(send(signal, &pid));
         let (code, story) = end_of(child);
         assert_eq!(code, Some(130), "{story}");
-        assert!(story.contains("ABORTED after") && story.contains("it was at Call"), "{story}");
+        assert!(story.contains("ABORTED after") && story.contains("at Call"), "{story}");
         gone(&directory);
     }
 }

@@ -29,7 +29,7 @@ impl Function {
             Some((name, command)) if !name.trim().is_empty() && !command.trim().is_empty() => {
                 Ok(Self { name: name.trim().to_owned(), command: command.trim().to_owned() })
             }
-            _ => Err("write NAME=COMMAND, such as 'charge=python3 charge.py'".to_owned()),
+            _ => Err("expected NAME=COMMAND, such as 'charge=python3 charge.py'".to_owned()),
         }
     }
 }
@@ -59,7 +59,7 @@ pub(crate) enum Form {
 }
 
 impl Answers {
-    /// Refuses functions that nothing in the definition can call.
+    /// Rejects functions that no state of the definition can call.
     pub fn check(&self, machine: &Machine) -> Result<(), Error> {
         let states = each(machine);
         let tasks = states.iter().filter_map(|found| match &found.state.kind {
@@ -68,7 +68,7 @@ impl Answers {
         });
         let mut names: Vec<String> = Vec::new();
         for (state, resource) in tasks {
-            // The name of the function stands in data that is not there yet.
+            // The name of the function is in the data, which is not known yet.
             if matches!(resource, Resource::Service { .. }) && resource.is_lambda() {
                 return Ok(());
             }
@@ -132,20 +132,16 @@ impl Answers {
         let name = names_of(state, resource, &Value::Null).remove(0);
         let advice = match &self.mocks {
             Some(mocks) => {
-                format!(
-                    "name a response for it in test case `{}` of {}",
-                    mocks.case(),
-                    mocks.file()
-                )
+                format!("add a response to test case `{}` of {}", mocks.case(), mocks.file())
             }
-            None => "give it a mocked response with `--mock FILE`".to_owned(),
+            None => "add a mocked response with `--mock FILE`".to_owned(),
         };
         let others = match without.len() {
             0 | 1 => String::new(),
             _ => format!("\nhint: states without an answer: {}", choices(without.into_iter())),
         };
         Error::new(format!(
-            "nothing answers the task of state `{state}`: {advice}, or a command with \
+            "no answer for the task of state `{state}`: {advice}, or a command with \
              `--function '{name}=COMMAND'`{others}"
         ))
     }
@@ -193,7 +189,7 @@ fn form(resource: &Resource) -> Form {
 /// What a command that has ended means to its task.
 pub(crate) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
     if outcome.output.len() >= OUTPUT_BYTES_MAX {
-        let cause = "the command wrote 8 MiB or more; a result has at most 256 KiB";
+        let cause = "the command printed 8 MiB or more; a result can have at most 256 KiB";
         return Err(Failure::new(error_name::DATA_LIMIT_EXCEEDED, cause));
     }
     let text = String::from_utf8_lossy(&outcome.output);
@@ -228,11 +224,11 @@ fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
         return Failure::new(name, text);
     }
     let end = match outcome.status.code() {
-        Some(code) => format!("the command ended with exit code {code}"),
-        None => format!("the command was ended by a signal ({})", outcome.status),
+        Some(code) => format!("the command exited with code {code}"),
+        None => format!("the command was killed by a signal ({})", outcome.status),
     };
-    let cause = match &outcome.last_words {
-        Some(words) => format!("{end}: {words}"),
+    let cause = match &outcome.last_line {
+        Some(line) => format!("{end}: {line}"),
         None => end,
     };
     Failure::new(crash(form, "Runtime.ExitError"), cause)

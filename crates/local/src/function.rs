@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) output: Vec<u8>,
     /// The last line on standard error that is not blank.
-    pub(crate) last_words: Option<String>,
+    pub(crate) last_line: Option<String>,
 }
 
 /// A command that has been started; ended when it is dropped.
@@ -73,8 +73,8 @@ pub(crate) fn start(
     thread::spawn(move || {
         let Ok(status) = wait(&mut child, &shared) else { return };
         let output = output.finish();
-        let last_words = words.finish();
-        report(Report::Ended(Outcome { status, output, last_words }));
+        let last_line = words.finish();
+        report(Report::Ended(Outcome { status, output, last_line }));
     });
     Ok(Running { group })
 }

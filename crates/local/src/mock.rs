@@ -2,7 +2,7 @@
 //!
 //! Which response a call gets follows Step Functions Local: one count for each state and
 //! execution, moved on by every call, whether a retry, another item of a Map or another turn of a
-//! loop. A call that no response is meant for is a mistake of the file, and is said so.
+//! loop. A call without a response is an error of the file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -91,8 +91,8 @@ impl Mocks {
         let response = &mocked.response;
         let known = usize::try_from(call).unwrap_or(usize::MAX);
         Err(Error::new(format!(
-            "state `{state}` is called once more than `{response}` in {} answers ({}, retries and \
-             items of a Map included); add \"{call}\" to it, or make the last one a range such as \
+            "state `{state}` is called more often than `{response}` in {} answers ({}, including retries \
+             and items of a Map); add \"{call}\" to it, or make its last entry a range such as \
              \"{}-{}\"",
             self.file,
             count(known, "call"),
@@ -142,7 +142,7 @@ impl Reader<'_> {
                 return Err(self.error(member.name_span, &message));
             }
             if found.insert(member.name.as_str(), member).is_some() {
-                let message = format!("`{}` stands twice in {what}", member.name);
+                let message = format!("duplicate field `{}` in {what}", member.name);
                 return Err(self.error(member.name_span, &message));
             }
         }
@@ -223,7 +223,7 @@ impl Reader<'_> {
     ) -> Result<&'n Member, Error> {
         let names = || members.iter().map(|member| member.name.as_str());
         match (asked, members) {
-            (_, []) => Err(self.error(span, &format!("there is no {noun} in it"))),
+            (_, []) => Err(self.error(span, &format!("it has no {noun}"))),
             (None, [only]) => Ok(only),
             (None, _) => {
                 let message = format!("choose a {noun} with `{option}`: {}", choices(names()));
@@ -231,10 +231,10 @@ impl Reader<'_> {
             }
             (Some(name), _) => members.iter().find(|member| member.name == name).ok_or_else(|| {
                 let hint = nearest(name, names()).map_or_else(
-                    || format!("there are {}", choices(names())),
+                    || format!("it has {}", choices(names())),
                     |near| format!("did you mean `{near}`?"),
                 );
-                self.error(span, &format!("there is no {noun} `{name}`; {hint}"))
+                self.error(span, &format!("unknown {noun} `{name}`; {hint}"))
             }),
         }
     }
@@ -271,7 +271,8 @@ impl Reader<'_> {
         let steps = responses.get(name).ok_or_else(|| {
             let hint = nearest(name, responses.keys().copied())
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let message = format!("there is no `{name}` in `MockedResponses`{hint}");
+            let message =
+                format!("unknown response `{name}`: `MockedResponses` does not have it{hint}");
             self.error(member.value.span, &message)
         })?;
         Ok((name.to_owned(), steps.clone()))

@@ -23,7 +23,7 @@ pub(crate) struct Frame {
     /// Retries so far in this visit, by retrier.
     pub(crate) retries: BTreeMap<u32, u32>,
     pub(crate) max_concurrency: u32,
-    /// How long a task may take and be silent.
+    /// The timeout of a task, and the time between its heartbeats.
     pub(crate) limits_ms: (Option<i64>, Option<i64>),
     pub(crate) note: Option<String>,
     pub(crate) missed_heartbeat: bool,
@@ -99,7 +99,7 @@ impl Frame {
         scope
     }
 
-    /// `Ship[2] › Charge: next try in 3.0 s`
+    /// `Ship[2] › Charge: next retry in 3.0 s`
     pub(crate) fn activity(&self, now_ms: i64) -> Option<String> {
         let doing = match self.activity {
             Activity::Idle => return None,
@@ -110,7 +110,7 @@ impl Frame {
                 format!("waiting, {} left", duration(until_ms - now_ms))
             }
             Activity::Retrying { due_ms } => {
-                format!("next try in {}", duration(due_ms - now_ms))
+                format!("next retry in {}", duration(due_ms - now_ms))
             }
         };
         let name = path(&self.scope, &self.state().name);
@@ -128,7 +128,7 @@ impl Frame {
         };
     }
 
-    /// What happens if the state fails this way for good.
+    /// What happens if the state fails with this error for good.
     pub(crate) fn otherwise(&self, failure: &Failure, dialect: Dialect) -> Otherwise {
         match handling::catcher(self.state(), self.raised(failure), dialect) {
             Some(found) => Otherwise::Caught {

@@ -9,6 +9,7 @@
 mod entry;
 mod frame;
 pub mod history;
+pub mod invocation;
 mod raised;
 mod story;
 pub mod text;

@@ -7,12 +7,12 @@ use serde_json::Value;
 #[must_use]
 pub fn name(failure: &Failure) -> String {
     match failure.name() {
-        "" => "an error without a name".to_owned(),
+        "" => "unnamed error".to_owned(),
         name => name.to_owned(),
     }
 }
 
-/// What a cause says: of the JSON text that a Lambda function leaves, its message.
+/// The message of a cause: if it is the JSON of a Lambda function, its `errorMessage`.
 #[must_use]
 pub fn cause(failure: &Failure) -> Option<String> {
     let cause = failure.cause.as_deref()?;
@@ -24,7 +24,7 @@ pub fn cause(failure: &Failure) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// Without the service's own words for the state, which stands beside it here.
+/// Without the name of the state, which is shown beside it.
 fn without_place(cause: &str) -> &str {
     let place = "An error occurred while executing the state '";
     let rest = cause.strip_prefix(place).and_then(|rest| rest.split_once("). "));

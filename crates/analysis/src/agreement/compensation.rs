@@ -1,8 +1,8 @@
-//! `compensate: NAME`: once a function has done its work, every way on from an error that is caught must lead
-//! to the function that undoes it.
+//! `compensate: NAME`: after a function has succeeded, every path from a caught error must call the function that
+//! undoes its work.
 //!
-//! A way that comes back to where things go well again is a recovery, and needs no undoing. What a task with
-//! a name that is only known when it runs calls may be the compensation, and is taken for it.
+//! A path that returns to normal operation is a recovery and needs no compensation. A task whose function is only
+//! known at run time may be the compensation, and counts as one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -96,14 +96,14 @@ impl Pair<'_> {
             format!("in `{}`", name(origin))
         };
         let message = format!(
-            "what `{}` has done {done} is not undone when this catcher of `{}` takes {}: {}",
+            "`{}`, called {done}, is not compensated when this catcher of `{}` matches {}: {}",
             function.name,
             name(state),
             catcher.error_equals.join(", "),
             names.join(" → "),
         );
         let hint = format!(
-            "call `{compensation}` on that way: {} says that it undoes `{}`",
+            "call `{compensation}` on this path: {} sets it as the compensation of `{}`",
             function.line, function.name
         );
         Diagnostic::new(Rule::MissingCompensation, catcher.span, place, message).hint(hint)
@@ -259,7 +259,7 @@ mod tests {
 
     fn not_undone(place: &str, state: &str, path: &str) -> String {
         format!(
-            "what `reserve` has done {place} is not undone when this catcher of `{state}` takes E: {path}"
+            "`reserve`, called {place}, is not compensated when this catcher of `{state}` matches E: {path}"
         )
     }
 

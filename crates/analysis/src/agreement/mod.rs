@@ -1,5 +1,5 @@
-//! Whether the state machines of a configuration and its functions agree: what neither a definition nor the
-//! list of functions can tell by itself. All of it is advice: a definition may be meant for another server.
+//! Whether the state machines of a configuration and its functions agree, which neither shows by itself. All of
+//! it is advice: a definition may be meant for another server.
 
 mod called;
 mod compensation;

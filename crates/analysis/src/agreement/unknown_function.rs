@@ -18,7 +18,7 @@ pub(super) fn check(config: &Config, definition: Definition<'_>) -> Vec<Diagnost
         let hint = match nearest(&name, names) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
-                "add `{name}` under `functions:`, or say with LAMBDA_ENDPOINT=URL where it is called"
+                "add `{name}` to `functions:`, or set LAMBDA_ENDPOINT=URL to invoke it elsewhere"
             ),
         };
         let message =

@@ -39,8 +39,7 @@ pub(super) fn of(state: &State, dialect: Dialect) -> Vec<Error> {
                 Kind::Task(task) => Origin::of_task(name, &task.resource),
                 _ => Origin::Named,
             };
-            let meaning = (name == BRANCH_FAILED)
-                .then_some("any error of a branch (AWS knows only the branch's own)");
+            let meaning = (name == BRANCH_FAILED).then_some("any error of a branch (not on AWS)");
             errors.push(Error { name: name.to_owned(), origin, meaning });
         }
     }
@@ -61,9 +60,9 @@ fn own(state: &State) -> Option<Error> {
     let (name, meaning) = match &fail.error {
         Some(Text::Literal(name)) => (name.as_str(), None),
         Some(Text::Expression(_) | Text::Jsonata(_)) => {
-            (TASK_FAILED, Some("the error that its data names"))
+            (TASK_FAILED, Some("the error name is in its data"))
         }
-        None => (TASK_FAILED, Some("an error without a name")),
+        None => (TASK_FAILED, Some("an unnamed error")),
     };
     Some(Error { name: name.to_owned(), origin: Origin::Named, meaning })
 }
@@ -142,7 +141,7 @@ fn of_map(map: &Map) -> Vec<Predefined> {
     match map.mode {
         Mode::Inline => list.push((TASK_FAILED, "any other error of an iteration")),
         Mode::Distributed(_) => {
-            list.push((TOO_MANY_FAILURES, "more items failed than are tolerated"))
+            list.push((TOO_MANY_FAILURES, "more items failed than are tolerated"));
         }
     }
     if map.result_writer.is_some() {

@@ -1,4 +1,4 @@
-//! Everything about one function's policy: what is tried again, after how long, and until when.
+//! The retry policy of one function: which errors are retried, after how long, and until when.
 
 use everstep_config::model::{Function, InputType, Target};
 use everstep_config::{Given, Origin};

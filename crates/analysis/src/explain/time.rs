@@ -82,7 +82,7 @@ fn of_task(state: &State, task: &Task, default: DefaultTimeout) -> Bound {
         None => Bound::Seconds(default.0),
         #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
         Some(Operand::Literal(seconds)) => Bound::Seconds(*seconds as f64),
-        Some(_) => Bound::Unknown(format!("the timeout of `{}` is found in the data", state.name)),
+        Some(_) => Bound::Unknown(format!("the data sets the timeout of `{}`", state.name)),
     }
 }
 
@@ -91,16 +91,16 @@ fn of_wait(state: &State, until: &WaitUntil) -> Bound {
         #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
         WaitUntil::Seconds(Operand::Literal(seconds)) => Bound::Seconds(*seconds as f64),
         WaitUntil::Seconds(_) => {
-            Bound::Unknown(format!("how long `{}` waits is found in the data", state.name))
+            Bound::Unknown(format!("the data sets how long `{}` waits", state.name))
         }
         WaitUntil::Timestamp(_) => {
-            Bound::Unknown(format!("`{}` waits for a moment, however far it is", state.name))
+            Bound::Unknown(format!("`{}` waits until a timestamp", state.name))
         }
     }
 }
 
 fn of_map(state: &State, _: &Map) -> Bound {
-    Bound::Unknown(format!("`{}` runs as often as there are items", state.name))
+    Bound::Unknown(format!("`{}` runs once for each item", state.name))
 }
 
 /// The longest way through, errors included; the machine's own timeout ends every way.
@@ -120,7 +120,7 @@ fn longest_way(machine: &Machine, default: DefaultTimeout) -> Bound {
         Ok(order) => order,
         Err(repeated) => {
             let names: Vec<String> = repeated.iter().map(|name| format!("`{name}`")).collect();
-            return Bound::Unknown(format!("{} can repeat without end", shortened(names)));
+            return Bound::Unknown(format!("{} can repeat forever", shortened(names)));
         }
     };
     let mut until: Vec<Bound> = vec![Bound::Seconds(0.0); machine.states.len()];

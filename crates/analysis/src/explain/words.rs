@@ -1,4 +1,4 @@
-//! Words for durations, retries and what catchers hand on.
+//! Retries, bounds and what catchers pass on, in words.
 
 use everstep_asl::model::{Jitter, Retrier};
 
@@ -6,7 +6,7 @@ use super::handling::{Caught, Receives, Retried};
 use super::time::Bound;
 use everstep_source::words::count;
 
-/// Waits that are written out before the rest is only counted.
+/// Delays that are listed; the rest is summarised.
 const DELAYS_SHOWN: usize = 6;
 
 pub(super) fn duration(seconds: f64) -> String {
@@ -16,8 +16,8 @@ pub(super) fn duration(seconds: f64) -> String {
 
 pub(super) fn bound(bound: &Bound) -> String {
     match bound {
-        Bound::Seconds(seconds) => duration(*seconds),
-        Bound::Unknown(why) => format!("no bound: {why}"),
+        Bound::Seconds(seconds) => format!("at most {}", duration(*seconds)),
+        Bound::Unknown(why) => format!("no upper limit: {why}"),
     }
 }
 
@@ -40,7 +40,7 @@ fn delays(retried: &Retried) -> String {
     };
     let mut words: Vec<String> = shown.map(|seconds| word(*seconds)).collect();
     let same = words.iter().all(|word| *word == words[0]);
-    let last = retried.last_delay_seconds.map_or("ever more".to_owned(), word);
+    let last = retried.last_delay_seconds.map_or("and so on".to_owned(), word);
     if words.len() > 1 && same && last == words[0] {
         return format!("{last} each");
     }
@@ -56,9 +56,9 @@ pub(super) fn total(retried: &Retried) -> Option<String> {
     if retried.max_attempts < 2 {
         return None;
     }
-    let total = retried.total_delay_seconds.map_or("beyond counting".to_owned(), duration);
+    let total = retried.total_delay_seconds.map_or("unlimited".to_owned(), duration);
     let at_most = if retried.full_jitter { "at most " } else { "" };
-    Some(format!("{at_most}{total} of waiting"))
+    Some(format!("{at_most}{total} in total"))
 }
 
 /// A retrier in one line, for the machine's own page.
@@ -79,12 +79,12 @@ pub(super) fn retrier(retrier: &Retrier, index: usize) -> String {
 /// What the state after a catcher gets.
 pub(super) fn receives(caught: &Caught) -> String {
     let input = match &caught.receives {
-        Receives::Error => "gets the error alone, in place of the input".to_owned(),
+        Receives::Error => "receives the error instead of the input".to_owned(),
         Receives::InputWithError { path } => {
-            format!("gets the input, with the error at {path}")
+            format!("receives the input with the error at {path}")
         }
-        Receives::Input => "gets the input unchanged, without the error".to_owned(),
-        Receives::Output => "gets what the catcher's Output makes".to_owned(),
+        Receives::Input => "receives the input without the error".to_owned(),
+        Receives::Output => "receives the Output of the catcher".to_owned(),
     };
     if caught.assigns.is_empty() {
         return input;

@@ -15,22 +15,36 @@ use crate::render::{self, Checked};
 use everstep_analysis::agreement::{self, Others};
 use everstep_analysis::code;
 
-/// Check everstep.yaml and the definitions it names, and say what is wrong, where, why, and what to do
+/// Check everstep.yaml, the definitions it names and the code of its functions
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Check {
-    /// A configuration, or a folder that holds everstep.yaml
+    /// Configuration file, or a folder that contains everstep.yaml
     #[arg(default_value = ".", value_name = "FILE|DIR")]
     path: PathBuf,
-    /// How problems are written
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    strictness: Strictness,
+}
+
+/// What commands that report problems have in common.
+#[derive(Debug, Args)]
+pub(super) struct Strictness {
     /// Fail on warnings too
     #[arg(long)]
     strict: bool,
-    /// Say nothing but the problems
+    /// Print problems only
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
+}
+
+impl Strictness {
+    pub(super) fn exit(&self, checked: &[Checked]) -> Exit {
+        let fails = |file: &Checked| file.errors() > 0 || (self.strict && file.warnings() > 0);
+        if checked.iter().any(fails) { Exit::Problems } else { Exit::Good }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -44,18 +58,18 @@ enum Format {
 
 const AFTER_HELP: &str = "\
 Examples:
-  everstep check                      everstep.yaml in this folder
+  everstep check
   everstep check services/orders
   everstep check --strict --format json staging.yaml
 
-Problems are written to standard output, all else to standard error.
+Each problem is reported with its place, its reason and a fix.
 
 Exit codes:
   0  no errors (with --strict, no warnings either)
   1  problems found
-  2  the command line is wrong, or there is no configuration that can be read
+  2  invalid arguments, or no readable configuration
 
-docs/configuration.md describes the file; `everstep explain FUNCTION` tells what a policy does.";
+To see what a retry policy does, run `everstep explain FUNCTION`.";
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -67,32 +81,29 @@ impl Check {
             Format::Text => self.write_text(&checked, good)?,
             Format::Json => Stream::Data.write(&render::json::report(&checked))?,
         }
-        let errors: usize = checked.iter().map(Checked::errors).sum();
-        let warnings: usize = checked.iter().map(Checked::warnings).sum();
-        let failed = errors > 0 || (self.strict && warnings > 0);
-        Ok(if failed { Exit::Problems } else { Exit::Good })
+        Ok(self.strictness.exit(&checked))
     }
 
     fn write_text(&self, checked: &[Checked], good: Option<String>) -> anyhow::Result<()> {
         for file in checked {
             Stream::Data.write(&render::text::problems(file, Stream::Data))?;
         }
-        if self.quiet {
+        if self.strictness.quiet {
             return Ok(());
         }
         let found = checked.iter().any(|file| !file.diagnostics.is_empty());
-        let words = match (good, found) {
+        let line = match (good, found) {
             (Some(good), false) => format!("{}: ok: {good}", checked[0].source.name()),
             _ => render::summary(checked),
         };
-        Stream::Story.write(&format!("{words}\n"))
+        Stream::Story.write(&format!("{line}\n"))
     }
 }
 
-/// Warnings that are told by those who want to get on.
-const TOLD_MAX: usize = 10;
+/// Warnings that a server shows when it starts.
+const SHOWN_MAX: usize = 10;
 
-/// As a server would be told.
+/// Whether a server would invoke other functions elsewhere.
 fn others() -> Others {
     match std::env::var_os("LAMBDA_ENDPOINT").filter(|url| !url.is_empty()) {
         Some(_) => Others::Elsewhere,
@@ -100,15 +111,16 @@ fn others() -> Others {
     }
 }
 
-/// Tells every problem on standard error if one is an error, else where definitions and functions do not fit,
-/// and how many other warnings there are; the configuration if none is an error.
-pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Config>> {
+/// What a server reports about its configuration, on standard error: every problem if one is an error, else
+/// where definitions and functions disagree, and how many other warnings there are. Returns the configuration
+/// if it has no errors.
+pub(crate) fn report(parsed: Parsed, others: Others) -> anyhow::Result<Option<Config>> {
     let config = parsed.config().cloned();
     let mut checked = check(parsed, others);
     let errors: usize = checked.iter().map(Checked::errors).sum();
     let warnings: usize = checked.iter().map(Checked::warnings).sum();
     if errors == 0 {
-        let mut room = TOLD_MAX;
+        let mut room = SHOWN_MAX;
         for file in &mut checked {
             file.diagnostics.retain(agreement::is_disagreement);
             file.diagnostics.truncate(room);
@@ -121,12 +133,12 @@ pub(crate) fn tell(parsed: Parsed, others: Others) -> anyhow::Result<Option<Conf
     if errors > 0 {
         return Ok(None);
     }
-    let told: usize = checked.iter().map(Checked::warnings).sum();
-    let warnings = warnings - told;
+    let shown: usize = checked.iter().map(Checked::warnings).sum();
+    let warnings = warnings - shown;
     if warnings > 0 {
         let them = if warnings == 1 { "it" } else { "them" };
-        let warnings = count(warnings, if told > 0 { "more warning" } else { "warning" });
-        Stream::Story.write(&format!("{warnings}: `everstep check` shows {them}\n"))?;
+        let warnings = count(warnings, if shown > 0 { "more warning" } else { "warning" });
+        Stream::Story.write(&format!("{warnings}: run `everstep check` to see {them}\n"))?;
     }
     Ok(config)
 }
@@ -144,7 +156,7 @@ fn summary(config: &Config) -> String {
         .filter(|(number, _)| *number > 0)
         .map(|(number, noun)| count(number, noun))
         .collect();
-    if words.is_empty() { "nothing in it".to_owned() } else { words.join(", ") }
+    if words.is_empty() { "empty".to_owned() } else { words.join(", ") }
 }
 
 /// The files of the configuration, then those of definitions.
@@ -184,7 +196,7 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// What is between functions and a definition is only looked at if both hold.
+    /// Functions and a definition are only compared if neither has errors.
     fn check(&mut self, machine: &StateMachine, config: Option<&Config>, others: Others) {
         let origin = &machine.definition.origin;
         let name = match origin {
@@ -201,7 +213,7 @@ impl Definitions {
         let mut diagnostics: Vec<Diagnostic> = between.into_iter().flatten().collect();
         diagnostics.extend(parsed.diagnostics);
         diagnostics.sort_by_key(|found| found.span.start);
-        // Where both hold there are no errors, of which none may be left out.
+        // Errors are never left out: if there were any, nothing would be compared.
         let omitted = parsed.omitted + diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
         diagnostics.truncate(DIAGNOSTICS_MAX);
         if matches!(origin, DefinitionOrigin::Fields { .. }) {

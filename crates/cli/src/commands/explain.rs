@@ -16,39 +16,39 @@ use crate::render::{self, Checked};
 use crate::{configuration, definition};
 use everstep_analysis::explain::{Found, FunctionFacts, MachineFacts, StateFacts, each, text};
 
-/// Tell in words what a definition or a function does: which errors lead where, after how many tries, how long
+/// Explain what a definition or a function does: errors, retries, timing
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
-    /// A definition in JSON or YAML (`-` reads standard input), or a function of everstep.yaml
+    /// Definition, JSON or YAML (`-` for standard input), or a function of everstep.yaml
     #[arg(value_name = "FILE|FUNCTION")]
     subject: String,
-    /// A state of the definition by name, wherever it is nested; without it, the whole machine
+    /// State to explain, at any depth [default: the whole machine]
     #[arg(conflicts_with = "config")]
     state: Option<String>,
-    /// The configuration that has the function, or its folder; without it, everstep.yaml here
+    /// Configuration of the function, or its folder [default: everstep.yaml in this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Whose rules apply where the specification and the service differ
+    /// Which rules apply where the specification and AWS differ
     #[arg(long, value_enum, default_value_t)]
     dialect: DialectName,
-    /// Write the facts as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
-  everstep explain order.asl.json                  the machine, in the order in which it runs
-  everstep explain order.asl.json ChargeCustomer   every error of a state: retries, catcher, outcome
+  everstep explain order.asl.json                  states in execution order
+  everstep explain order.asl.json ChargeCustomer   every error of one state
   everstep explain order.asl.json ChargeCustomer --json
-  everstep explain charge-customer                 a function's policy, and who has said so
+  everstep explain charge-customer                 retry policy of a function
   everstep explain charge-customer --config staging.yaml
 
 Exit codes:
-  0  explained
-  1  the definition or the configuration has errors, told on standard error
-  2  the command line is wrong, the file cannot be read, or there is no such state or function";
+  0  success
+  1  the definition or the configuration has errors
+  2  invalid arguments, unreadable file, or unknown state or function";
 
 impl Explain {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -67,8 +67,8 @@ impl Explain {
         Ok(Exit::Good)
     }
 
-    /// The configuration to ask: the one that is named, or the one of this folder for what is a function of it, or
-    /// no file.
+    /// The configuration that has the function: the one that is given, or that of this folder if the subject is a
+    /// function of it or no file.
     fn configuration(&self) -> anyhow::Result<Option<PathBuf>> {
         if let Some(path) = &self.config {
             return configuration::locate(path).map(Some);
@@ -80,7 +80,7 @@ impl Explain {
         if !Path::new(&self.subject).exists() {
             return Ok(here);
         }
-        // Code is often in a folder that is called as the function is.
+        // The folder of the code often has the name of the function.
         Ok(here.filter(|here| has_function(here, &self.subject)))
     }
 
@@ -128,8 +128,10 @@ fn find<'m>(machine: &'m Machine, name: &str, file: &str) -> anyhow::Result<Foun
         return Ok(found.clone());
     }
     match nearest(name, states.iter().map(|found| &*found.state.name)) {
-        Some(near) => bail!("there is no state `{name}` in {file}; did you mean `{near}`?"),
-        None => bail!("there is no state `{name}` in {file}; `everstep explain {file}` lists them"),
+        Some(near) => bail!("unknown state `{name}` in {file}; did you mean `{near}`?"),
+        None => {
+            bail!("unknown state `{name}` in {file}; `everstep explain {file}` lists all states")
+        }
     }
 }
 
@@ -159,11 +161,14 @@ fn refuse(parsed: everstep_config::Parsed) -> anyhow::Result<Exit> {
 fn no_function(config: &Config, name: &str, path: &Path) -> String {
     let path = path.display();
     if let Some(machine) = config.state_machine(name) {
-        return format!("`{name}` is a state machine ({}); name its definition", machine.line);
+        return format!(
+            "`{name}` is a state machine ({}); specify its definition file",
+            machine.line
+        );
     }
     let names = config.functions.iter().map(|function| &*function.name);
     match nearest(name, names) {
-        Some(near) => format!("there is no function `{name}` in {path}; did you mean `{near}`?"),
-        None => format!("there is neither a file nor a function `{name}` ({path})"),
+        Some(near) => format!("unknown function `{name}` in {path}; did you mean `{near}`?"),
+        None => format!("`{name}` is neither a file nor a function of {path}"),
     }
 }

@@ -8,25 +8,25 @@ use crate::definition;
 use crate::exit::Exit;
 use crate::output::Stream;
 
-/// Draw a definition: its states, transitions and error paths
+/// Draw a definition as SVG, Mermaid or DOT
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Graph {
-    /// A definition in JSON or YAML; `-` reads standard input
+    /// Definition, JSON or YAML; `-` for standard input
     file: String,
-    /// What kind of picture; without it, the ending of the output file decides, else SVG
+    /// Output format [default: by the extension of the output file, else svg]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write the picture to a file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A picture that stands alone, for browsers and documents
+    /// Self-contained image, for browsers and documents
     Svg,
-    /// Text that GitHub, GitLab and many wikis draw
+    /// Text that GitHub, GitLab and many wikis render
     Mermaid,
     /// Text for Graphviz
     Dot,
@@ -39,9 +39,9 @@ Examples:
   everstep graph order.asl.json --format dot | dot -Tpdf > order.pdf
 
 Exit codes:
-  0  drawn
-  1  the definition has errors, told on standard error
-  2  the command line is wrong, or a file cannot be read or written";
+  0  success
+  1  the definition has errors
+  2  invalid arguments, or a file cannot be read or written";
 
 impl Graph {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {

@@ -22,7 +22,7 @@ use group::Group;
 
 use crate::exit::Exit;
 
-/// Checks, runs, explains and draws Amazon States Language workflows
+/// Run AWS Step Functions workflows and Lambda functions on your own machine, durably
 #[derive(Debug, Parser)]
 #[command(name = "everstep", version, propagate_version = true, after_help = AFTER_HELP)]
 pub(crate) struct Everstep {
@@ -32,25 +32,22 @@ pub(crate) struct Everstep {
 
 const AFTER_HELP: &str = "\
 Examples:
-  everstep validate order.asl.json                 is it right?
-  everstep check                                   is everstep.yaml right, and all it names?
-  everstep run order.asl.json --mock mocks.json    what happens in this test case?
-  everstep explain order.asl.json ChargeCustomer   what happens when this state fails?
-  everstep dev                                     this folder's functions and machines, served and reloaded
-  everstep serve                                   the AWS Step Functions API, on this machine
-  everstep executions watch order-17               what is this execution doing?
-  everstep functions list                          which functions does a server have?
-  everstep invoke charge --payload @order.json     what does this function answer?
-  everstep deadletters list --since 2h             which events has a function failed on?
-  everstep graph order.asl.json -o order.svg       what does it look like?
+  everstep dev                                     serve this folder
+  everstep serve                                   serve the Step Functions API
+  everstep validate order.asl.json
+  everstep run order.asl.json --mock mocks.json
+  everstep explain order.asl.json ChargeCustomer   what if this state fails?
+  everstep graph order.asl.json -o order.svg
+  everstep executions watch order-17
+  everstep invoke charge --payload @order.json
+  everstep deadletters list --since 2h
 
 Exit codes:
-  0  good
-  1  the definition has problems, or the execution or the function failed
-  2  the command line is wrong, or a file cannot be read or written
+  0  success
+  1  a definition has errors, or an execution or a function failed
+  2  invalid arguments, or a file cannot be read or written
 
-Exit codes of `run` differ a little: `everstep run --help` lists them.
-`everstep help COMMAND` tells more about each; docs/cli.md shows them at work.";
+For more about a command, run `everstep help COMMAND`.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -9,19 +9,19 @@ use everstep_asl::Rule;
 use crate::exit::Exit;
 use crate::output::Stream;
 
-/// List the rules that definitions are checked against, or explain one
+/// List the rules of `validate`, or explain one
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Rules {
-    /// The rule to explain, as messages name it: `error[unknown-state-type]`
+    /// Rule to explain, as in `error[unknown-state-type]`
     #[arg(value_parser = rule)]
     name: Option<Rule>,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
-  everstep rules                        list all rules
-  everstep rules catch-discards-input   explain one: what, why, example";
+  everstep rules
+  everstep rules catch-discards-input";
 
 impl Rules {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
@@ -53,8 +53,8 @@ pub(super) fn rule(name: &str) -> Result<Rule, String> {
     Rule::find(name).ok_or_else(|| {
         let names = Rule::ALL.iter().map(|rule| rule.name());
         match nearest(name, names) {
-            Some(near) => format!("there is no such rule; did you mean `{near}`?"),
-            None => "there is no such rule; `everstep rules` lists them".to_owned(),
+            Some(near) => format!("unknown rule; did you mean `{near}`?"),
+            None => "unknown rule; `everstep rules` lists all rules".to_owned(),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `everstep run`: runs a definition here and now, and tells what happens.
+//! `everstep run`: runs a definition in this process and reports what happens.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -23,50 +23,49 @@ use crate::output::Stream;
 use crate::render::json::pretty;
 use crate::reporter::Reporter;
 
-/// Run a definition with mocked responses or local commands, and tell what happens
+/// Run a definition locally, with mocked responses or commands as functions
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Run {
-    /// A definition in JSON or YAML; `-` reads standard input
+    /// Definition, JSON or YAML; `-` for standard input
     file: String,
-    /// The input: JSON, `@FILE`, or `-` for standard input
+    /// Input: JSON, `@FILE`, or `-` for standard input
     #[arg(long, short, default_value = "{}", value_name = "JSON", allow_hyphen_values = true)]
     input: String,
-    /// Answer tasks with mocked responses: a configuration file of AWS Step Functions Local
+    /// Mock file of AWS Step Functions Local that answers tasks
     #[arg(long, value_name = "FILE")]
     mock: Option<String>,
-    /// Which test case of the mock file; not needed if there is only one
+    /// Test case of the mock file; optional if there is only one
     #[arg(long, value_name = "NAME", requires = "mock")]
     test_case: Option<String>,
-    /// Which state machine of the mock file; not needed if there is only one
+    /// State machine of the mock file; optional if there is only one
     #[arg(long, value_name = "NAME", requires = "mock")]
     machine: Option<String>,
-    /// Answer tasks with a command: JSON on its standard input, JSON on its standard output
-    /// (repeatable)
+    /// Command that answers tasks: JSON in on standard input, JSON out on standard output (can be repeated)
     #[arg(long, value_name = "NAME=COMMAND", value_parser = Function::parse)]
     function: Vec<Function>,
-    /// Let time pass at once while nothing runs: Wait states, retry delays
+    /// Skip Wait states and retry delays
     #[arg(long)]
     skip_waits: bool,
-    /// When the execution starts, as a timestamp
+    /// Start the clock at this time, such as 2026-01-31T09:00:00Z
     #[arg(long, value_name = "TIMESTAMP", requires = "skip_waits", value_parser = moment)]
     start_time: Option<i64>,
-    /// Whose rules apply where the specification and the service differ
+    /// Which rules apply where the specification and AWS differ
     #[arg(long, value_enum, default_value_t)]
     dialect: DialectName,
-    /// The name of the execution
+    /// Name of the execution
     #[arg(long, default_value = "run")]
     name: String,
-    /// Draw jitter, UUIDs and random numbers from this number: the same run again
+    /// Seed of jitter, UUIDs and random numbers, for a run that can be repeated
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Write the history that GetExecutionHistory shows, instead of the output
+    /// Print the history as GetExecutionHistory returns it, instead of the output
     #[arg(long, conflicts_with = "json")]
     history: bool,
-    /// Write one JSON document: status, output, error, cause and the story
+    /// Print one JSON document: status, output, error, cause and every step
     #[arg(long)]
     json: bool,
-    /// Tell nothing but how it failed
+    /// Report failures only
     #[arg(long, short)]
     quiet: bool,
 }
@@ -74,30 +73,29 @@ pub(crate) struct Run {
 const AFTER_HELP: &str = "\
 Examples:
   everstep run order.asl.json --mock mocks.json --test-case happy
-  everstep run order.asl.json --input @order.json --function 'charge=python3 charge.py'
-  everstep run order.asl.json --function '*=python3 functions.py \"$EVERSTEP_FUNCTION\"'
-  everstep run order.asl.json --mock mocks.json --test-case rate-limit --skip-waits --seed 1
-  everstep run order.asl.json --mock mocks.json --test-case happy --history | jq '.events[].type'
+  everstep run order.asl.json --mock mocks.json --test-case slow --skip-waits
+  everstep run order.asl.json --input @order.json \\
+      --function 'charge=python3 charge.py'
+  everstep run order.asl.json --function '*=./functions \"$EVERSTEP_FUNCTION\"'
+  everstep run order.asl.json --mock mocks.json --history | jq '.events[].type'
 
-The output goes to standard output, the story to standard error.
+The output goes to standard output, the progress to standard error.
 
-A function's NAME is that of a Lambda function, an activity or a state; `*` stands for all others.
-A command fails if its exit code is not 0; {\"errorType\": \"...\", \"errorMessage\": \"...\"} on
-its standard output names the error.
+The NAME of a function is that of a Lambda function, an activity or a state; `*`
+matches all others. A command fails if it exits with a code other than 0. To
+name the error, it prints {\"errorType\": \"...\", \"errorMessage\": \"...\"}.
 
 Exit codes:
   0    the execution succeeded
   1    it failed or timed out
-  2    it could not be run: the command line, the definition or the mock file is wrong, or nothing
-       answers a task
-  130  aborted by Ctrl-C
-
-docs/run.md shows more.";
+  2    it could not run: invalid arguments, definition or mock file, or no
+       answer for a task
+  130  aborted by Ctrl-C";
 
 fn moment(text: &str) -> Result<i64, String> {
     everstep_expr::timestamp::parse(text)
         .map(everstep_expr::timestamp::Timestamp::to_millis)
-        .map_err(|_| "write it like 2026-01-31T09:00:00Z".to_owned())
+        .map_err(|_| "expected a timestamp such as 2026-01-31T09:00:00Z".to_owned())
 }
 
 impl Run {
@@ -154,7 +152,7 @@ impl Run {
         Ok(Answers { mocks, functions: self.function.clone() })
     }
 
-    /// ARNs as they would be in a region of nobody's account.
+    /// ARNs of an account that does not exist.
     fn identity(&self, machine: &str) -> Identity {
         let arn = |kind: &str, rest: &str| {
             Arc::from(format!("arn:aws:states:us-east-1:123456789012:{kind}:{rest}"))

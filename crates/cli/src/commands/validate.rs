@@ -3,37 +3,34 @@
 use clap::{Args, ValueEnum};
 use everstep_asl::{Diagnostic, Rule, Severity};
 
+use super::check::Strictness;
 use super::rules::rule;
 use crate::definition::{self, Type};
 use crate::exit::Exit;
 use crate::output::{self, Stream};
 use crate::render::{self, Checked};
 
-/// Check definitions, and say what is wrong, where, why, and what to do
+/// Check state machine definitions
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Validate {
-    /// Definitions in JSON or YAML; `-` reads standard input
+    /// Definitions, JSON or YAML; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// How problems are written
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The type of workflow that the definitions are for
+    /// Workflow type of the definitions
     #[arg(long = "type", value_enum, default_value_t, value_name = "TYPE")]
     workflow_type: Type,
-    /// Fail on warnings too
-    #[arg(long)]
-    strict: bool,
-    /// Silence a warning (repeatable)
+    /// Disable a warning (can be repeated)
     #[arg(long, value_name = "RULE", value_parser = warning)]
     allow: Vec<Rule>,
-    /// Make a warning an error (repeatable)
+    /// Treat a warning as an error (can be repeated)
     #[arg(long, value_name = "RULE", value_parser = rule)]
     deny: Vec<Rule>,
-    /// Say nothing but the problems
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    strictness: Strictness,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -43,9 +40,9 @@ enum Format {
     Text,
     /// For programs
     Json,
-    /// For code hosts and editors: SARIF 2.1.0
+    /// SARIF 2.1.0, for code hosts and editors
     Sarif,
-    /// The answer that ValidateStateMachineDefinition gives; takes one file
+    /// The response of ValidateStateMachineDefinition; takes one file
     Aws,
 }
 
@@ -54,32 +51,33 @@ Examples:
   everstep validate order.asl.json
   everstep validate --strict workflows/*.asl.json
   everstep validate --format sarif workflows/*.asl.json > everstep.sarif
-  everstep validate --allow task-without-timeout --deny catch-discards-input order.asl.json
-  aws stepfunctions describe-state-machine … --query definition --output text | everstep validate -
+  everstep validate --allow task-without-timeout order.asl.json
+  everstep validate --deny catch-discards-input order.asl.json
+  everstep machines show order --definition | everstep validate -
 
-Problems are written to standard output, all else to standard error.
+Each problem is reported with its place, its reason and a fix.
 
 Exit codes:
   0  no errors (with --strict, no warnings either)
   1  problems found
-  2  the command line is wrong, or a file cannot be read
+  2  invalid arguments, or a file cannot be read
 
-`everstep rules` lists the rules, `everstep rules NAME` explains one.";
+To list the rules, run `everstep rules`; to explain one, `everstep rules NAME`.";
 
 fn warning(name: &str) -> Result<Rule, String> {
     let rule = rule(name)?;
     match rule.severity() {
         Severity::Warning => Ok(rule),
-        Severity::Error => Err("a definition with this error cannot run: only warnings can be \
-                                allowed"
-            .to_owned()),
+        Severity::Error => {
+            Err("a definition with this error cannot run; only warnings can be disabled".to_owned())
+        }
     }
 }
 
 impl Validate {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         if self.format == Format::Aws && self.files.len() > 1 {
-            anyhow::bail!("--format aws is the answer for one definition; name one file");
+            anyhow::bail!("--format aws takes one file");
         }
         let (checked, unreadable) = self.check_all();
         if checked.is_empty() {
@@ -91,9 +89,7 @@ impl Validate {
             Format::Sarif => Stream::Data.write(&render::sarif::log(&checked))?,
             Format::Aws => Stream::Data.write(&render::aws::answer(&checked[0]))?,
         }
-        let failed = checked.iter().any(|file| file.errors() + self.failing_warnings(file) > 0);
-        let exit = if failed { Exit::Problems } else { Exit::Good };
-        Ok(if unreadable { Exit::Unusable } else { exit })
+        Ok(if unreadable { Exit::Unusable } else { self.strictness.exit(&checked) })
     }
 
     /// Files that cannot be read do not keep the others from being checked.
@@ -108,7 +104,7 @@ impl Validate {
                     checked.push(Checked { source, diagnostics, omitted: parsed.omitted });
                 }
                 Err(error) => {
-                    output::complain(&error);
+                    output::report_error(&error);
                     unreadable = true;
                 }
             }
@@ -134,19 +130,15 @@ impl Validate {
         diagnostics.into_iter().map(raise).filter(|found| !allowed(found)).collect()
     }
 
-    fn failing_warnings(&self, file: &Checked) -> usize {
-        if self.strict { file.warnings() } else { 0 }
-    }
-
     fn write_text(&self, checked: &[Checked]) -> anyhow::Result<()> {
         for file in checked {
             Stream::Data.write(&render::text::problems(file, Stream::Data))?;
-            if file.diagnostics.is_empty() && !self.quiet {
+            if file.diagnostics.is_empty() && !self.strictness.quiet {
                 Stream::Story.write(&format!("{}: ok\n", file.source.name()))?;
             }
         }
         let found = checked.iter().any(|file| !file.diagnostics.is_empty());
-        if !self.quiet && (found || checked.len() > 1) {
+        if !self.strictness.quiet && (found || checked.len() > 1) {
             Stream::Story.write(&format!("{}\n", render::summary(checked)))?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One server, called operation by operation.
+//! Calls operations of a server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,13 +11,12 @@ use everstep_client::{
 };
 use serde_json::{Value, json};
 
-use super::problem::{self, Refused};
+use super::refusal::{self, Refused};
 
-/// Where a server is that nobody told to be elsewhere.
+/// Where a server listens by default.
 pub(crate) const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8083";
 
-// Where the server is. The same for every command that speaks to one. (As documentation, this would be the
-// help of those commands.)
+// The server to call. (A doc comment would become the help of the commands that flatten this.)
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Connection {
@@ -32,10 +31,10 @@ pub(crate) struct Connection {
         global = true
     )]
     endpoint: String,
-    /// Region that requests are signed for [default: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1]
+    /// Region in signatures [default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1]
     #[arg(long, env = "EVERSTEP_REGION", global = true)]
     region: Option<String>,
-    /// Certificates of authorities to trust besides the system's, PEM
+    /// Additional CA certificates, PEM
     #[arg(long, env = "EVERSTEP_CA_FILE", value_name = "FILE", global = true)]
     ca_file: Option<PathBuf>,
 }
@@ -47,11 +46,11 @@ pub(crate) struct Api {
     signing: Option<Signing>,
 }
 
-/// What the targets of operations begin with.
+/// The prefix of an operation's target.
 const STEP_FUNCTIONS: &str = "AWSStepFunctions";
 const OWN: &str = "Everstep";
 
-/// No answer came. It may come when the server is there again.
+/// No answer: the server may be restarting.
 #[derive(Debug)]
 pub(crate) struct Unanswered(String);
 
@@ -90,12 +89,14 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The first of the server's own keys, else those that the AWS tools use.
+/// The first pair of `EVERSTEP_ACCESS_KEYS`, else the keys that the AWS tools use.
 fn credentials() -> Result<Option<Credentials>> {
     if let Some(pairs) = variable("EVERSTEP_ACCESS_KEYS") {
         let first = pairs.split(',').next().unwrap_or_default();
-        let (id, secret) =
-            first.trim().split_once(':').context("EVERSTEP_ACCESS_KEYS must be ID:SECRET")?;
+        let (id, secret) = first
+            .trim()
+            .split_once(':')
+            .context("EVERSTEP_ACCESS_KEYS must have the form ID:SECRET")?;
         return Ok(Some(Credentials {
             access_key_id: id.to_owned(),
             secret_access_key: secret.to_owned(),
@@ -109,18 +110,18 @@ fn credentials() -> Result<Option<Credentials>> {
             session_token: variable("AWS_SESSION_TOKEN"),
         })),
         (None, None) => Ok(None),
-        (Some(_), None) => bail!("AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not"),
-        (None, Some(_)) => bail!("AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not"),
+        (Some(_), None) => bail!("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"),
+        (None, Some(_)) => bail!("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not"),
     }
 }
 
 impl Api {
-    /// What the operation returns; what it refuses is said in words.
+    /// The result of an operation; a refusal is an error with a hint.
     pub(crate) fn call(&self, operation: &str, input: &Value) -> Result<Value> {
-        self.try_call(operation, input)?.map_err(|refused| anyhow!(refused.in_words()))
+        self.try_call(operation, input)?.map_err(|refused| anyhow!(refused.to_string()))
     }
 
-    /// As [`Self::call`], for those who know what a refusal means.
+    /// As [`Self::call`], for callers that handle refusals.
     pub(crate) fn try_call(
         &self,
         operation: &str,
@@ -129,9 +130,9 @@ impl Api {
         self.ask(STEP_FUNCTIONS, operation, input)
     }
 
-    /// As [`Self::call`], of an operation that is everstep's own.
+    /// As [`Self::call`], for everstep's own operations.
     pub(crate) fn operate(&self, operation: &str, input: &Value) -> Result<Value> {
-        self.ask(OWN, operation, input)?.map_err(|refused| anyhow!(refused.in_words()))
+        self.ask(OWN, operation, input)?.map_err(|refused| anyhow!(refused.to_string()))
     }
 
     fn ask(&self, service: &str, operation: &str, input: &Value) -> Result<Result<Value, Refused>> {
@@ -146,12 +147,12 @@ impl Api {
         let answer = self.send(request, "states")?;
         let body: Value = serde_json::from_slice(&answer.body).with_context(|| {
             let status = answer.status.as_u16();
-            format!("{} does not speak the Step Functions API (status {status})", self.endpoint)
+            format!("{} is not a Step Functions API (HTTP status {status})", self.endpoint)
         })?;
-        Ok(if answer.status.is_success() { Ok(body) } else { Err(problem::read(operation, &body)) })
+        Ok(if answer.status.is_success() { Ok(body) } else { Err(refusal::read(operation, &body)) })
     }
 
-    /// Signed for the service, if there are keys.
+    /// Signs the request if there are keys.
     pub(super) fn send(&self, mut request: Request, service: &str) -> Result<Response> {
         let signing = self.signing.clone();
         request.sign = signing.map(|signing| Signing { service: service.to_owned(), ..signing });
@@ -170,13 +171,26 @@ impl Api {
         let why = error.to_string();
         let why = why.rsplit_once("cannot be reached: ").map_or(&*why, |(_, why)| why);
         anyhow::Error::new(Unanswered(format!(
-            "nothing answers at {}: {why}\nhint: start a server with `everstep dev` or `everstep serve` (with functions: \
-             `everstep serve --functions PATH`), or name another one with --endpoint URL or EVERSTEP_ENDPOINT",
+            "cannot connect to {}: {why}\nhint: start a server with `everstep dev` or `everstep serve`, or specify \
+             another one with --endpoint URL or EVERSTEP_ENDPOINT",
             self.endpoint
         )))
     }
 
-    /// Every page of a list, up to so many elements.
+    /// An invocation with its event, its attempts and its response.
+    pub(crate) fn invocation(&self, id: &str) -> Result<Value> {
+        self.operate("ShowInvocation", &json!({ "id": id }))
+    }
+
+    /// The session that an invocation is part of; null if it is not.
+    pub(crate) fn session(&self, invocation: &Value) -> Result<Value> {
+        match &invocation["sessionId"] {
+            Value::Null => Ok(Value::Null),
+            id => self.operate("DescribeSession", &json!({ "id": id })),
+        }
+    }
+
+    /// Every page of a list, up to `max` elements.
     pub(crate) fn list(
         &self,
         operation: &str,
@@ -187,7 +201,7 @@ impl Api {
         pages(|input| self.call(operation, input), member, input, max)
     }
 
-    /// As [`Self::list`], of an operation that is everstep's own.
+    /// As [`Self::list`], for everstep's own operations.
     pub(crate) fn list_own(
         &self,
         operation: &str,

@@ -1,4 +1,4 @@
-//! A function elsewhere, called as Lambda's `Invoke` calls it.
+//! Lambda's `Invoke`.
 
 use std::time::Duration;
 
@@ -6,33 +6,34 @@ use anyhow::{Context as _, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use everstep_client::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
+use everstep_story::invocation::failure;
 use serde_json::{Value, json};
 
-use super::problem::Refused;
-use super::{Api, failure};
+use super::Api;
+use super::refusal::Refused;
 
-/// The function has a time limit of its own, which the server keeps.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// The server enforces the function's own time limit.
+const TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// What is asked.
+/// A request.
 pub(crate) struct Call<'c> {
-    /// Its name or ARN.
+    /// Name or ARN.
     pub(crate) function: &'c str,
-    pub(crate) manner: Manner,
+    pub(crate) invocation_type: InvocationType,
     /// JSON text.
     pub(crate) payload: String,
-    /// Of all calls of a function with the same key, one runs.
+    /// Calls with the same key run once.
     pub(crate) key: Option<&'c str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum InvocationType {
     RequestResponse,
     Event,
     DryRun,
 }
 
-impl Manner {
+impl InvocationType {
     fn name(self) -> &'static str {
         match self {
             Self::RequestResponse => "RequestResponse",
@@ -42,7 +43,7 @@ impl Manner {
     }
 }
 
-/// What came back.
+/// A response.
 pub(crate) struct Answer {
     status: u16,
     pub(crate) id: String,
@@ -50,7 +51,7 @@ pub(crate) struct Answer {
     /// The payload is an error.
     pub(crate) failed: bool,
     pub(crate) payload: String,
-    /// The last that the function wrote, in Base64.
+    /// The end of the function's output, in Base64.
     log: String,
 }
 
@@ -73,7 +74,7 @@ impl Answer {
         answer
     }
 
-    /// The last lines that the function wrote, without those that Lambda puts around them.
+    /// The last lines of the function's output, without those that Lambda adds.
     pub(crate) fn log(&self) -> Vec<String> {
         let bytes = BASE64_STANDARD.decode(&self.log).unwrap_or_default();
         let around = |line: &&str| {
@@ -81,32 +82,33 @@ impl Answer {
                 .iter()
                 .any(|start| line.starts_with(start))
         };
-        failure::written(String::from_utf8_lossy(&bytes).lines().filter(|line| !around(line)))
+        failure::printable(String::from_utf8_lossy(&bytes).lines().filter(|line| !around(line)))
     }
 
-    /// What is not JSON is a text.
+    /// As a string if it is not JSON.
     pub(crate) fn payload_json(&self) -> Value {
         serde_json::from_str(&self.payload).unwrap_or_else(|_| json!(self.payload))
     }
 }
 
 impl Api {
-    /// Calls a function; what is refused is for those who know what it means.
+    /// Calls a function. The caller knows what a refusal means.
     pub(crate) fn invoke(&self, call: Call<'_>) -> Result<Result<Answer, Refused>> {
         let path = format!("/2015-03-31/functions/{}/invocations", encoded(call.function));
         let mut request = Request::new(Method::POST, format!("{}{path}", self.endpoint()))
             .header(
                 HeaderName::from_static("x-amz-invocation-type"),
-                HeaderValue::from_static(call.manner.name()),
+                HeaderValue::from_static(call.invocation_type.name()),
             )
             .body(call.payload)
-            .timeout(PATIENCE);
-        if call.manner == Manner::RequestResponse {
+            .timeout(TIMEOUT);
+        if call.invocation_type == InvocationType::RequestResponse {
             let tail = HeaderValue::from_static("Tail");
             request = request.header(HeaderName::from_static("x-amz-log-type"), tail);
         }
         if let Some(key) = call.key {
-            let key = HeaderValue::try_from(key).context("the key cannot stand in a header")?;
+            let key = HeaderValue::try_from(key)
+                .context("the key has characters that an HTTP header cannot have")?;
             request = request.header(HeaderName::from_static("idempotency-key"), key);
         }
         let response = self.send(request, "lambda")?;
@@ -136,7 +138,7 @@ fn refused(response: &Response) -> Refused {
     let code = if code.is_empty() { response.status.to_string() } else { code.to_owned() };
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let message = body["Message"].as_str().or(body["message"].as_str());
-    Refused::new("Invoke", code, message.unwrap_or("it does not say why").to_owned())
+    Refused::new("Invoke", code, message.unwrap_or("no message").to_owned())
 }
 
 fn header(headers: &HeaderMap, name: &str) -> String {
@@ -160,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written() {
+    fn the_output() {
         let check = |log: &str, expected: &[&str]| {
             let (id, version, payload) = Default::default();
             let answer =

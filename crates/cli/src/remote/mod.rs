@@ -1,18 +1,15 @@
-//! What commands share that speak to a server: the connection, names for ARNs, tables, and the story of an
-//! execution as its history tells it.
+//! What the commands that call a server share: the connection, names for ARNs, tables, and watching an execution
+//! or an invocation until it ends.
 //!
-//! Everything here goes through the API, so that any server that speaks it will do.
+//! Everything here goes through the API, so it works with any server that implements it.
 
 pub(crate) mod api;
-pub(crate) mod awaiting;
-pub(crate) mod failure;
-pub(crate) mod following;
-pub(crate) mod invocation;
+pub(crate) mod display;
+pub(crate) mod execution_watch;
+pub(crate) mod invocation_watch;
 pub(crate) mod lambda;
 pub(crate) mod names;
-pub(crate) mod policy;
-mod problem;
+mod refusal;
 pub(crate) mod selection;
-pub(crate) mod shown;
 
 pub(crate) use api::{Api, Connection};

@@ -1,4 +1,4 @@
-//! Names where the API wants ARNs.
+//! Finds the ARN that the API requires for a name.
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use super::Api;
 use crate::output::choices;
 use everstep_source::nearest;
 
-/// More than anybody has.
+/// No limit in practice.
 pub(crate) const ALL: usize = 100_000;
 
 fn is_arn(text: &str) -> bool {
     text.starts_with("arn:")
 }
 
-/// What an ARN ends with: the name, and for what has a parent, the parent's name before it.
+/// The last part of an ARN.
 pub(crate) fn last(arn: &str) -> &str {
     arn.rsplit(':').next().unwrap_or_default()
 }
@@ -24,7 +24,7 @@ pub(crate) fn machines(api: &Api) -> Result<Vec<Value>> {
     api.list("ListStateMachines", "stateMachines", json!({}), ALL)
 }
 
-/// The ARN of a machine by its name; `name:alias`, `name:version` and `name#TestCase` will do.
+/// The ARN of a machine by its name; `name:alias`, `name:version` and `name#TestCase` work too.
 pub(crate) fn machine(api: &Api, name: &str) -> Result<String> {
     if is_arn(name) {
         return Ok(name.to_owned());
@@ -50,20 +50,20 @@ pub(crate) fn activity(api: &Api, name: &str) -> Result<String> {
     arn.map(str::to_owned).ok_or_else(|| unknown("activity", "activities", name, names()))
 }
 
-/// Why there is no function of that name, with the one that was probably meant.
+/// The error for an unknown function.
 pub(crate) fn no_function(api: &Api, name: &str) -> Result<anyhow::Error> {
     let functions = api.operate("ListFunctions", &json!({}))?;
     let names = functions["functions"].as_array().into_iter().flatten();
     let names: Vec<&str> = names.filter_map(|function| function["name"].as_str()).collect();
     Ok(match nearest(name, names.iter().copied()) {
-        Some(near) => anyhow!("there is no function `{name}`; did you mean `{near}`?"),
+        Some(near) => anyhow!("unknown function `{name}`; did you mean `{near}`?"),
         None if names.is_empty() => anyhow!(
-            "there is no function `{name}`: this server has none\nhint: `everstep serve --functions PATH` serves \
-             those of an everstep.yaml"
+            "unknown function `{name}`: the server has no functions\nhint: to serve those of an everstep.yaml, run \
+             `everstep serve --functions PATH`"
         ),
         None => {
             let there = choices(names.iter().copied());
-            anyhow!("there is no function `{name}`; this server has {there}")
+            anyhow!("unknown function `{name}`; the server has {there}")
         }
     })
 }
@@ -75,16 +75,14 @@ fn unknown<'n>(
     names: impl Iterator<Item = &'n str>,
 ) -> anyhow::Error {
     match nearest(name, names) {
-        Some(near) => anyhow!("there is no {what} `{name}`; did you mean `{near}`?"),
+        Some(near) => anyhow!("unknown {what} `{name}`; did you mean `{near}`?"),
         None => {
-            anyhow!(
-                "there is no {what} `{name}`\nhint: `everstep {command} list` shows those that there are"
-            )
+            anyhow!("unknown {what} `{name}`\nhint: to list all, run `everstep {command} list`")
         }
     }
 }
 
-/// The ARN of an execution by its name, of this machine or of whichever has it.
+/// The ARN of an execution by its name, of this machine or of any.
 pub(crate) fn execution(api: &Api, name: &str, machine_name: Option<&str>) -> Result<String> {
     if is_arn(name) {
         return Ok(name.to_owned());
@@ -102,11 +100,11 @@ pub(crate) fn execution(api: &Api, name: &str, machine_name: Option<&str>) -> Re
     match found.as_slice() {
         [(_, arn)] => Ok(arn.clone()),
         [] => bail!(
-            "there is no execution `{name}`\nhint: `everstep executions list` shows those that there are"
+            "unknown execution `{name}`\nhint: to list executions, run `everstep executions list`"
         ),
         several => {
             let machines = choices(several.iter().map(|(machine, _)| &**machine));
-            bail!("{machines} have an execution `{name}`; say which with --machine NAME")
+            bail!("{machines} have an execution `{name}`; specify one with --machine NAME")
         }
     }
 }
@@ -115,9 +113,9 @@ fn exists(api: &Api, arn: &str) -> Result<bool> {
     let input = json!({ "executionArn": arn, "includedData": "METADATA_ONLY" });
     match api.try_call("DescribeExecution", &input)? {
         Ok(_) => Ok(true),
-        // A name that cannot be one is no execution's either.
+        // No execution has an invalid name.
         Err(refused) if refused.code == "ExecutionDoesNotExist" => Ok(false),
-        Err(refused) => bail!(refused.in_words()),
+        Err(refused) => bail!(refused.to_string()),
     }
 }
 

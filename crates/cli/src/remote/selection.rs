@@ -1,26 +1,26 @@
-//! Which invocations or dead letters are meant: the filters that their commands share.
+//! The filters that the commands about invocations and dead letters share.
 
 use anyhow::{Result, anyhow};
 use clap::Args;
 use everstep_expr::timestamp;
 use serde_json::{Value, json};
 
-use super::shown::now_ms;
+use super::display::now_ms;
 
-/// All that agree with everything that is said.
+/// What is selected matches all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
-    /// Of this function only
+    /// Only of this function
     #[arg(long, short, value_name = "NAME")]
     function: Option<String>,
-    /// Those whose last failure was this error only
+    /// Only if the last error was this one
     #[arg(long, short, value_name = "ERROR")]
     error: Option<String>,
-    /// Those that came from this trigger, or whatever else is their source, only
+    /// Only from this trigger or other source
     #[arg(long, value_name = "NAME")]
     source: Option<String>,
-    /// Not older than this: `2h`, `30m`, `00:10:00`, or a moment such as 2026-11-16T09:30:00Z
-    #[arg(long, value_name = "DURATION", value_parser = since)]
+    /// Only since then: a duration such as 2h or 30m, or a timestamp
+    #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
 }
 
@@ -38,13 +38,13 @@ fn since(text: &str) -> Result<Since> {
     Ok(Since::Ago(duration(text)?))
 }
 
-/// In milliseconds, in any form that `everstep.yaml` may have it.
+/// In milliseconds, in any form that `everstep.yaml` accepts.
 pub(crate) fn duration(text: &str) -> Result<u64> {
     everstep_source::duration::parse(text).map_err(|invalid| anyhow!("{}", invalid.hint))
 }
 
 impl Selection {
-    /// Whether anything is said.
+    /// Whether there is any filter.
     pub(crate) fn is_some(&self) -> bool {
         let Self { function, error, source, since } = self;
         function.is_some() || error.is_some() || source.is_some() || since.is_some()

@@ -85,7 +85,7 @@ impl End<'_> {
             Status::TimedOut => {
                 let limit = self.timeout_seconds.map(|seconds| format!(" ({seconds} s)"));
                 format!(
-                    "{} after {time}: the TimeoutSeconds of the whole execution{} have passed",
+                    "{} after {time}: the execution exceeded its TimeoutSeconds{}",
                     style.bad("TIMED OUT"),
                     limit.unwrap_or_default()
                 )
@@ -96,13 +96,16 @@ impl End<'_> {
         }
     }
 
-    /// The failure, with what was noted where it happened.
+    /// The failure, with the note of the entry that reported it.
     fn problem(&self, failure: &Failure) -> Problem {
-        let told = self.story.last_entries().iter().rev().find_map(|entry| match &entry.happened {
-            Happened::Failed { problem, .. } if problem.error == failure.name() => Some(problem),
-            _ => None,
-        });
-        told.cloned().unwrap_or_else(|| Problem {
+        let reported =
+            self.story.last_entries().iter().rev().find_map(|entry| match &entry.happened {
+                Happened::Failed { problem, .. } if problem.error == failure.name() => {
+                    Some(problem)
+                }
+                _ => None,
+            });
+        reported.cloned().unwrap_or_else(|| Problem {
             error: failure.name().to_owned(),
             cause: failure.cause.as_deref().map(str::to_owned),
             note: None,
@@ -131,10 +134,10 @@ impl End<'_> {
 
     fn where_it_was(&self) -> Vec<String> {
         let activities = self.story.activities();
-        activities.into_iter().map(|activity| format!("  it was at {activity}")).collect()
+        activities.into_iter().map(|activity| format!("  at {activity}")).collect()
     }
 
-    /// Every state that the failure went through, from the inside out.
+    /// Every state that the failure passed through, from the inside out.
     fn end_of_failure(&self) -> Vec<String> {
         let entries = self.story.last_entries().iter();
         entries.flat_map(|entry| self.explain(entry)).collect()
@@ -148,25 +151,25 @@ impl End<'_> {
         };
         let name = self.style.strong(&path(&entry.scope, &entry.state));
         if entry.kind == "Fail" {
-            return vec![format!("  {name} is a Fail state: it ends the execution by design")];
+            return vec![format!("  {name} is a Fail state")];
         }
         let error = quoted(&problem.error);
         let mut lines = vec![match attempts {
             0 => format!("  {name} failed with {error}"),
-            attempts => format!("  {name} failed with {error}, {}", tried(*attempts)),
+            attempts => format!("  {name} failed with {error}, {}", attempts_text(*attempts)),
         }];
         let handlers = handlers("retrier", retriers).chain(handlers("catcher", catchers));
         lines.extend(handlers.map(|line| format!("    {line}")));
         if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
-            lines.push("    it has neither Retry nor Catch".to_owned());
+            lines.push("    no Retry and no Catch".to_owned());
         }
         if problem.error == everstep_asl::error_name::RUNTIME {
-            lines.push("    nothing can retry or catch States.Runtime".to_owned());
+            lines.push("    States.Runtime cannot be retried or caught".to_owned());
         }
         lines
     }
 
-    /// Failures that were caught or tolerated: what led to the end.
+    /// Earlier failures, which were caught or tolerated.
     fn earlier(&self) -> Vec<String> {
         let (last, entries) = (self.story.last_entries(), self.story.entries());
         let before = entries[..entries.len() - last.len()].iter();
@@ -178,8 +181,8 @@ impl End<'_> {
             return caught;
         }
         let left_out = caught.len().saturating_sub(EARLIER_MAX);
-        let more = (left_out > 0).then(|| format!("    … and {left_out} before"));
-        std::iter::once("  on the way here:".to_owned())
+        let more = (left_out > 0).then(|| format!("    … and {left_out} earlier"));
+        std::iter::once("  earlier failures:".to_owned())
             .chain(more)
             .chain(caught.into_iter().skip(left_out))
             .collect()
@@ -194,7 +197,7 @@ impl End<'_> {
         let room = self.style.width.saturating_sub(6 + name.chars().count());
         let text = problem_text(problem, room);
         let mut lines = vec![format!("    {}  {text}", self.style.strong(&name))];
-        lines.push(format!("      {}", tried(*attempts)));
+        lines.push(format!("      {}", attempts_text(*attempts)));
         lines.extend(indented("retrier", retriers));
         lines.extend(indented("catcher", catchers));
         if let (Some(next), Some(last)) = (next, lines.last_mut()) {
@@ -204,7 +207,7 @@ impl End<'_> {
     }
 }
 
-/// Those that were asked.
+/// Up to the first that matches.
 fn indented(noun: &str, all: &[Handler]) -> Vec<String> {
     let number = all.iter().take_while(|one| one.verdict != Verdict::NotAsked).count();
     handlers(noun, all).take(number).map(|line| format!("      {line}")).collect()
@@ -215,7 +218,7 @@ fn is_caught(entry: &Entry) -> bool {
 }
 
 fn quoted(error: &str) -> &str {
-    if error.is_empty() { "an error without a name" } else { error }
+    if error.is_empty() { "an unnamed error" } else { error }
 }
 
 fn can_handle(kind: &str) -> bool {
@@ -234,11 +237,11 @@ fn retries(number: usize) -> String {
     }
 }
 
-fn tried(attempts: u32) -> String {
+fn attempts_text(attempts: u32) -> String {
     match attempts {
-        0 => "not tried: it could not start".to_owned(),
-        1 => "tried once".to_owned(),
-        more => format!("tried {more} times"),
+        0 => "it could not start".to_owned(),
+        1 => "1 attempt".to_owned(),
+        more => format!("{more} attempts"),
     }
 }
 
@@ -255,10 +258,10 @@ fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = String> {
 fn verdict(verdict: Verdict) -> String {
     match verdict {
         Verdict::NoMatch => "does not match".to_owned(),
-        Verdict::UsedUp(0) => "matches and forbids retries (MaxAttempts 0)".to_owned(),
-        Verdict::UsedUp(1) => "matches, its 1 retry is used up".to_owned(),
-        Verdict::UsedUp(retries) => format!("matches, its {retries} retries are used up"),
-        Verdict::TookOver => "takes over".to_owned(),
-        Verdict::NotAsked => "is not asked: the first that matches decides".to_owned(),
+        Verdict::UsedUp(0) => "matches, but allows no retries (MaxAttempts 0)".to_owned(),
+        Verdict::UsedUp(1) => "matches, but its 1 retry is used up".to_owned(),
+        Verdict::UsedUp(retries) => format!("matches, but its {retries} retries are used up"),
+        Verdict::TookOver => "matches".to_owned(),
+        Verdict::NotAsked => "is not reached: the first match decides".to_owned(),
     }
 }

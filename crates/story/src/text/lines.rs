@@ -10,7 +10,7 @@ use crate::words;
 
 /// The width of the column that holds the time.
 pub const MARGIN: usize = 11;
-/// However narrow the window, so much of a cause is shown.
+/// How much of a cause is shown at least, however narrow the window.
 const CAUSE_CHARS_MIN: usize = 30;
 
 #[must_use]
@@ -57,7 +57,7 @@ pub fn lines(entry: &Entry, style: Style) -> Vec<String> {
             vec![head(&style.faint("┬"), style.faint(&rest))]
         }
         Happened::ItemsStarted { items, distributed } => {
-            let how = if *distributed { ", each a child execution" } else { "" };
+            let how = if *distributed { ", child executions" } else { "" };
             let rest = format!("  {}{how}", count(*items, "item"));
             vec![head(&style.faint("┬"), style.faint(&rest))]
         }
@@ -89,7 +89,7 @@ fn succeeded(kind: &str, duration_ms: i64, attempts: u32, next: Option<&str>) ->
     if facts.is_empty() { String::new() } else { format!("  {}", facts.join(", ")) }
 }
 
-/// `RateLimitError: too many calls`, in so many characters if that is possible.
+/// `RateLimitError: too many calls`, in at most `room` characters if possible.
 pub(super) fn problem_text(problem: &Problem, room: usize) -> String {
     let (name, cause) = named(problem);
     match cause {
@@ -126,7 +126,7 @@ fn retried(retrier: &Retrier) -> String {
     let delay = span(*delay_ms);
     let within = if *at_most { "within" } else { "in" };
     format!(
-        "retrier {number} of {of} ({matched}), retry {retry} of {max_attempts}, next try {within} {delay}"
+        "retry {retry} of {max_attempts} {within} {delay}, by retrier {number} of {of} ({matched})"
     )
 }
 
@@ -134,10 +134,10 @@ fn if_it_fails_again(otherwise: &Otherwise) -> String {
     match otherwise {
         Otherwise::Caught { number, of, error_equals, next } => {
             let errors = error_equals.join(", ");
-            format!("if that fails too: catcher {number} of {of} ({errors}) → {next}")
+            format!("if it fails again: catcher {number} of {of} ({errors}) → {next}")
         }
-        Otherwise::Fails { what: Some(around) } => format!("if that fails too: {around} fails"),
-        Otherwise::Fails { what: None } => "if that fails too: the execution fails".to_owned(),
+        Otherwise::Fails { what: Some(around) } => format!("if it fails again: {around} fails"),
+        Otherwise::Fails { what: None } => "if it fails again: the execution fails".to_owned(),
     }
 }
 

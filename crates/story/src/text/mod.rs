@@ -1,9 +1,11 @@
 //! Stories in words: lines for a terminal, with or without colours.
 
 mod end;
+mod facts;
 mod lines;
 mod style;
 
 pub use end::{End, document, status_name};
+pub use facts::{facts, member, moment, payload};
 pub use lines::{MARGIN, lines};
 pub use style::Style;

@@ -1,4 +1,4 @@
-//! One function: what runs, where its settings come from, and a table of what is tried again.
+//! One function: what runs, where its settings come from, and a table of its retries.
 
 use everstep_source::duration::exact;
 use std::fmt::Write as _;
@@ -17,11 +17,13 @@ pub fn function(facts: &FunctionFacts, width: usize) -> String {
     let timeout = format!("{} for each attempt", exact(facts.timeout_ms.value));
     text += &setting("Timeout", &timeout, &facts.timeout_ms, width);
     let concurrency = match facts.concurrency.value {
-        None => "16 at a time, calls and events beyond that wait".to_owned(),
-        Some(0) => "none: it never runs; calls are refused with 429, events fail with ZeroReservedConcurrency"
-            .to_owned(),
+        None => "16 at a time; more calls and events are queued".to_owned(),
+        Some(0) => {
+            "0: disabled; calls are rejected with 429, events fail with ZeroReservedConcurrency"
+                .to_owned()
+        }
         Some(number) => {
-            format!("{number} at a time, calls beyond that are refused with 429, events wait")
+            format!("{number} at a time; more calls are rejected with 429, more events are queued")
         }
     };
     text += &setting("Concurrency", &concurrency, &facts.concurrency, width);
@@ -44,7 +46,7 @@ pub fn function(facts: &FunctionFacts, width: usize) -> String {
         text += &entry("Then", &format!("→ {next}"), width);
     }
     for next in &facts.next_on_error {
-        text += &entry("Given up", &format!("→ {next}, with the error"), width);
+        text += &entry("On error", &format!("→ {next}, with the error"), width);
     }
     let _ = write!(text, "\n{}", table(&facts.retry, width));
     text += &(wrapped(&notes(facts), width, 0) + "\n");
@@ -56,12 +58,12 @@ fn setting<T>(name: &str, words: &str, setting: &Setting<T>, width: usize) -> St
 }
 
 fn notes(facts: &FunctionFacts) -> String {
-    let mut text = "Waits begin when an attempt has failed.".to_owned();
+    let mut text = "A delay starts when an attempt has failed.".to_owned();
     if facts.retry.rules.len() > 1 {
-        text += " The first rule that matches an error decides, and counts for itself.";
+        text += " The first rule that matches an error applies. Each rule counts its own retries.";
     }
     if facts.max_event_age_ms.value.is_some() {
-        text += " A wait that would outlast the event's age is not begun: the event is given up at once.";
+        text += " An event that would be too old at the end of a delay is not retried.";
     }
     text
 }
@@ -72,7 +74,7 @@ fn table(retry: &RetryFacts, width: usize) -> String {
         .load_style(UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
-        .set_header(["When it fails with", "it is tried again", "after", "in all"]);
+        .set_header(["Error", "Retries", "Delay", "Elapsed"]);
     if !retry.non_retryable.is_empty() {
         table.add_row([&retry.non_retryable.join("\n"), "never", "", ""]);
     }
@@ -87,7 +89,7 @@ fn table(retry: &RetryFacts, width: usize) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Keeps a blank from being a place where a line may end: the columns go side by side.
+/// A space that does not break a line: the columns are read across.
 const UNBROKEN: char = '\u{a0}';
 
 fn names(rule: &RuleFacts) -> String {
@@ -102,25 +104,25 @@ fn meaning(name: &str) -> Option<&'static str> {
     match name {
         "Error.ALL" => Some("any error"),
         "Error.User" => Some("the code raises an error"),
-        "Error.Runtime" => Some("the process ends or cannot start"),
-        "Error.Timeout" => Some("an attempt outlasts its timeout"),
-        "Error.DataLimitExceeded" => Some("the answer is too large"),
-        "Lambda.Unknown" => Some("it ends without a word"),
+        "Error.Runtime" => Some("the process exits or does not start"),
+        "Error.Timeout" => Some("an attempt exceeds its timeout"),
+        "Error.DataLimitExceeded" => Some("the response is too large"),
+        "Lambda.Unknown" => Some("it crashes"),
         _ => None,
     }
 }
 
 fn times(rule: &RuleFacts) -> String {
     let times = match rule.max_retry_count {
-        None => "for ever".to_owned(),
+        None => "unlimited".to_owned(),
         Some(0) => "never".to_owned(),
         Some(1) => "once".to_owned(),
         Some(2) => "twice".to_owned(),
         Some(times) => format!("{times} times"),
     };
     let age = match (rule.age_may_prevent_retry, rule.age_prevents_retry) {
-        (_, Some(retry)) => format!("\nits age ends it before retry {retry}"),
-        (Some(retry), None) => format!("\nits age may end it before retry {retry}"),
+        (_, Some(retry)) => format!("\ntoo old before retry {retry}"),
+        (Some(retry), None) => format!("\npossibly too old before retry {retry}"),
         (None, None) => String::new(),
     };
     times + &age

@@ -63,11 +63,11 @@ impl Page {
         for (index, retrier) in state.retry().iter().enumerate() {
             let names = retrier.error_equals.join(", ");
             if retrier.max_attempts == 0 {
-                self.line(indent, &format!("does not try again on {names}"));
+                self.line(indent, &format!("no retries on {names}"));
                 continue;
             }
             let how = words::retrier(retrier, index);
-            self.line(indent, &format!("tries again on {names}: {how}"));
+            self.line(indent, &format!("retries on {names}: {how}"));
         }
         for catcher in state.catch() {
             let names = catcher.error_equals.join(", ");
@@ -98,7 +98,7 @@ impl Page {
         }
         match &choice.default {
             Some(default) => self.line(indent, &format!("otherwise → {}", default.name)),
-            None => self.line(indent, "otherwise it fails with States.NoChoiceMatched"),
+            None => self.line(indent, "otherwise fails with States.NoChoiceMatched"),
         }
     }
 
@@ -116,13 +116,13 @@ impl Page {
         }
         self.text.push('\n');
         if uncaught.is_empty() {
-            self.line(0, "Every error of a task is caught; only errors that nothing can catch (States.Runtime) end the execution.");
+            self.line(0, "Every error of a task is caught, except States.Runtime, which always ends the execution.");
         } else {
             let names = uncaught.join(", ");
             self.line(
                 0,
                 &format!(
-                    "Errors of these end the execution, because no Catch takes them all: {names}."
+                    "Errors of these tasks can end the execution, because their Catch does not cover them all: {names}."
                 ),
             );
         }
@@ -130,11 +130,11 @@ impl Page {
 }
 
 fn longest(facts: &MachineFacts) -> String {
-    let mut text = format!("Longest: {}", words::bound(&facts.longest.specification));
+    let mut text = format!("Duration: {}", words::bound(&facts.longest.specification));
     if facts.longest.aws != facts.longest.specification {
         let _ = write!(
             text,
-            " with the specification's default timeout of 60 s; {} with AWS's of 99,999,999 s",
+            " with the specification's default timeout of 60 s; {} with the 99,999,999 s of AWS",
             words::bound(&facts.longest.aws)
         );
     }

@@ -1,4 +1,4 @@
-//! One state: what it does, how long it may take, and a table of what becomes of errors.
+//! One state: what it does, how long it can take, and a table of how its errors are handled.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub fn state(facts: &StateFacts, file: &str, width: usize) -> String {
     }
     let _ = writeln!(text, "{file}:{}:{}\n", facts.line, facts.column);
     if !facts.inside.is_empty() {
-        text += &entry("Inside", &facts.inside.join(", which is inside "), width);
+        text += &entry("Inside", &facts.inside.join(", inside "), width);
     }
     for way in &facts.ways {
         text += &match &way.when {
@@ -39,7 +39,7 @@ pub fn state(facts: &StateFacts, file: &str, width: usize) -> String {
             .replace("{}", &timeout_seconds(timeout));
     }
     if facts.longest.aws != Bound::Seconds(0.0) {
-        text += &entry("Longest", &longest(facts), width);
+        text += &entry("Duration", &longest(facts), width);
     }
     if !facts.errors.is_empty() {
         let _ = write!(text, "\n{}", table(&facts.errors, width));
@@ -50,16 +50,16 @@ pub fn state(facts: &StateFacts, file: &str, width: usize) -> String {
     text
 }
 
-const RETRY_NOTE: &str = "The first retrier that matches an error decides. When it is used up, \
-    Catch follows; later retriers are not asked.";
+const RETRY_NOTE: &str = "The first retrier that matches an error applies. When its retries are used up, Catch \
+    applies; later retriers do not.";
 
 fn timeout_words(timeout: Timeout) -> &'static str {
     match timeout {
         Timeout::Seconds(_) => "{} for each attempt",
-        Timeout::FromData => "found in the data at run time",
+        Timeout::FromData => "set by the data at run time",
         Timeout::Default => {
-            "60 s for each attempt, the specification's default (AWS's is 99,999,999 s): \
-             TimeoutSeconds is not set"
+            "60 s for each attempt: TimeoutSeconds is not set, and this is the specification's default \
+             (99,999,999 s on AWS)"
         }
     }
 }
@@ -75,12 +75,13 @@ fn timeout_seconds(timeout: Timeout) -> String {
 fn longest(facts: &StateFacts) -> String {
     let mut text = words::bound(&facts.longest.specification);
     if let (Bound::Seconds(_), true) = (&facts.longest.specification, facts.attempts_max > 1) {
-        let waits = facts.waits_max_seconds.map_or("endless".to_owned(), words::duration);
+        let waits = facts.waits_max_seconds.map_or("unlimited".to_owned(), words::duration);
         let attempts = words::attempts(facts.attempts_max);
-        let _ = write!(text, ": {attempts}, and {waits} of waiting between them");
+        let _ = write!(text, ": {attempts}, and {waits} between them");
     }
     if facts.longest.aws != facts.longest.specification {
-        let _ = write!(text, "; with AWS's default timeout, {}", words::bound(&facts.longest.aws));
+        let _ =
+            write!(text, "; with the default timeout of AWS, {}", words::bound(&facts.longest.aws));
     }
     text
 }
@@ -91,7 +92,7 @@ fn table(errors: &[ErrorFacts], width: usize) -> String {
         .load_style(UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
-        .set_header(["When it fails with", "it is tried again", "and then"]);
+        .set_header(["Error", "Retries", "Then"]);
     for ([retried, then], names) in rows(errors) {
         table.add_row([names.join("\n"), unbroken(&retried), unbroken(&then)]);
     }
@@ -99,7 +100,7 @@ fn table(errors: &[ErrorFacts], width: usize) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Keeps a blank from being a place where a line may end.
+/// A space that does not break a line.
 const UNBROKEN: char = '\u{a0}';
 
 /// Numbers stay with their units, arrows with what they point at.
@@ -145,7 +146,7 @@ fn handled(error: &ErrorFacts) -> [String; 2] {
     let several = error.handling.len() > 1;
     let retried: Vec<String> =
         error.handling.iter().filter_map(|step| retried(step, several)).collect();
-    let retried = if retried.is_empty() { "no".to_owned() } else { retried.join("\n") };
+    let retried = if retried.is_empty() { "none".to_owned() } else { retried.join("\n") };
     let last = error.handling.last();
     let then = match last.and_then(|step| step.catch.as_ref().map(|caught| (step, caught))) {
         Some((step, caught)) => caught_words(step, caught, several),
@@ -157,7 +158,7 @@ fn handled(error: &ErrorFacts) -> [String; 2] {
 fn fails(error: &ErrorFacts) -> String {
     let around: Vec<&str> = error.handling.iter().skip(1).map(|step| &*step.state).collect();
     if error.fatal {
-        "the execution fails: nothing can catch this".to_owned()
+        "the execution fails: this error cannot be caught".to_owned()
     } else if around.is_empty() {
         "the execution fails".to_owned()
     } else {

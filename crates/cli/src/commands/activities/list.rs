@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// List the activities
+/// List activities
 #[derive(Debug, Args)]
 pub(crate) struct List {}
 
@@ -15,18 +15,18 @@ impl List {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let activities = api.list("ListActivities", "activities", json!({}), names::ALL)?;
         if as_json {
-            shown::json(&json!({ "activities": activities }))?;
+            display::json(&json!({ "activities": activities }))?;
             return Ok(Exit::Good);
         }
         let row = |activity: &serde_json::Value| {
             vec![
-                shown::text(activity, "name"),
-                shown::moment(&activity["creationDate"]),
-                shown::text(activity, "activityArn"),
+                display::text(activity, "name"),
+                display::moment(&activity["creationDate"]),
+                display::text(activity, "activityArn"),
             ]
         };
-        let nothing = "there are no activities; `everstep activities create NAME` makes one";
-        shown::table(&["Name", "Created", "ARN"], activities.iter().map(row).collect(), nothing)?;
+        let nothing = "no activities; to create one, run `everstep activities create NAME`";
+        display::table(&["Name", "Created", "ARN"], activities.iter().map(row).collect(), nothing)?;
         Ok(Exit::Good)
     }
 }

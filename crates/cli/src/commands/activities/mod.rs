@@ -4,19 +4,14 @@ mod create;
 mod delete;
 mod list;
 
-use clap::Subcommand;
-
-use crate::commands::group::Action;
-use crate::exit::Exit;
-use crate::remote::Api;
-
-/// List, create and delete the activities of a server
-#[derive(Debug, Subcommand)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) enum Activities {
-    List(list::List),
-    Create(create::Create),
-    Delete(delete::Delete),
+super::group::group! {
+    /// List, create and delete activities
+    Activities {
+        List(list::List),
+        Create(create::Create),
+        Delete(delete::Delete),
+    }
+    AFTER_HELP
 }
 
 const AFTER_HELP: &str = "\
@@ -25,19 +20,9 @@ Examples:
   everstep activities list
   everstep activities delete approve
 
-An activity is a queue that workers ask for tasks, wherever they run: GetActivityTask gives one,
-SendTaskSuccess and SendTaskFailure end it. It goes by its name or its ARN.
+An activity is a queue of tasks for workers that run anywhere. A worker calls
+GetActivityTask to get a task, and SendTaskSuccess or SendTaskFailure to end it.
 
 Exit codes:
-  0  done
-  2  the command line is wrong, nothing answers, or the server refuses";
-
-impl Action for Activities {
-    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        match self {
-            Self::List(action) => action.run(api, as_json),
-            Self::Create(action) => action.run(api, as_json),
-            Self::Delete(action) => action.run(api, as_json),
-        }
-    }
-}
+  0  success
+  2  invalid arguments, no connection, or the server rejected the request";

@@ -5,47 +5,34 @@ mod purge;
 mod redrive;
 mod which;
 
-use clap::Subcommand;
-
 use super::invocations::Show;
-use crate::commands::group::Action;
-use crate::exit::Exit;
-use crate::remote::Api;
 
-/// List, show, redrive and purge the invocations that failed for good
-#[derive(Debug, Subcommand)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) enum DeadLetters {
-    List(list::List),
-    Show(Show),
-    Redrive(redrive::Redrive),
-    Purge(purge::Purge),
+super::group::group! {
+    /// List, show, redrive and purge dead letters: invocations that failed for good
+    DeadLetters {
+        List(list::List),
+        Show(Show),
+        Redrive(redrive::Redrive),
+        Purge(purge::Purge),
+    }
+    AFTER_HELP
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   everstep deadletters list --since 2h
-  everstep deadletters show ID                             every attempt, with error and stack
+  everstep deadletters show ID
   everstep deadletters redrive ID
   everstep deadletters redrive --error RateLimitError --since 2h --dry-run
   everstep deadletters redrive --error RateLimitError --since 2h --spacing 1s
-  everstep deadletters redrive ID --payload @mended.json --latest
+  everstep deadletters redrive ID --payload @fixed.json --latest
   everstep deadletters purge --function charge --error ValidationError
 
-A dead letter is kept with its event and every attempt. Redriven, it becomes a new invocation with
-all its retries, once, even if the server is killed meanwhile; its record stays and says so.
+A dead letter keeps its event and every attempt. Redriving it starts a new
+invocation with all its retries, exactly once, even if the server is killed in
+between. The dead letter stays and links to the new invocation.
 
 Exit codes:
-  0  done
-  2  the command line is wrong, a file cannot be read, nothing answers, or the server refuses";
-
-impl Action for DeadLetters {
-    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        match self {
-            Self::List(action) => action.run(api, as_json),
-            Self::Show(action) => action.run(api, as_json),
-            Self::Redrive(action) => action.run(api, as_json),
-            Self::Purge(action) => action.run(api, as_json),
-        }
-    }
-}
+  0  success
+  2  invalid arguments, unreadable file, no connection, or the server rejected
+     the request";

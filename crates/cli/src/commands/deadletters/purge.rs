@@ -6,33 +6,33 @@ use serde_json::Value;
 use super::which::{self, Which};
 use crate::exit::Exit;
 use crate::output::{Stream, count};
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// Throw dead letters away, with their events and attempts
+/// Delete dead letters with their events and attempts
 ///
-/// Those whose destinations have not been told yet are left, unless --untold says otherwise.
+/// Dead letters whose destinations have not been notified yet are kept, unless --undelivered is given.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Purge {
     #[command(flatten)]
     which: Which,
-    /// Also those whose destinations have not been told: they never are
-    #[arg(long)]
-    untold: bool,
+    /// Also delete dead letters that have not reached their destinations; they never will
+    #[arg(long, alias = "untold")]
+    undelivered: bool,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   everstep deadletters purge ID ID
-  everstep deadletters purge --error ValidationError --dry-run     which would it be?
+  everstep deadletters purge --error ValidationError --dry-run
   everstep deadletters purge --error ValidationError --function charge
-  everstep deadletters purge --yes                                 all of them";
+  everstep deadletters purge --all";
 
 impl Purge {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         self.which.check(api, "purge")?;
         let mut input = self.which.to_json();
-        input["untold"] = self.untold.into();
+        input["untold"] = self.undelivered.into();
         if self.which.dry_run {
             return which::rehearse(&which::list(api, input, names::ALL)?, "purged", as_json);
         }
@@ -41,10 +41,10 @@ impl Purge {
         let purged: Vec<String> = purged.filter_map(Value::as_str).map(str::to_owned).collect();
         let missing = self.which.missing(api, &purged, "purge");
         if as_json {
-            shown::json(&answer)?;
+            display::json(&answer)?;
         } else if missing.is_none() || !purged.is_empty() {
             Stream::Story.write(&match purged.len() {
-                0 => "there are no such dead letters\n".to_owned(),
+                0 => "no dead letters found\n".to_owned(),
                 number => format!("purged {}\n", count(number, "dead letter")),
             })?;
         }

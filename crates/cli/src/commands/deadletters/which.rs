@@ -1,20 +1,21 @@
-//! Which dead letters are meant, and what stands beside each in a list.
+//! Which dead letters a command is about, and the table that shows them.
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
+use everstep_story::invocation;
 use serde_json::{Value, json};
 
 use crate::commands::invocations::last_error;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
 use crate::remote::selection::Selection;
-use crate::remote::{Api, invocation, names, shown};
+use crate::remote::{Api, display, names};
 
 #[derive(Debug, Args)]
 pub(super) struct Filter {
     #[command(flatten)]
     selection: Selection,
-    /// Those that failed for this reason only
+    /// Only dead letters with this reason
     #[arg(long, value_enum, ignore_case = true)]
     reason: Option<Reason>,
 }
@@ -23,17 +24,17 @@ pub(super) struct Filter {
 enum Reason {
     /// No retry is left
     RetriesExhausted,
-    /// The event became too old
+    /// The event is too old
     EventAgeExceeded,
-    /// An error that is never tried again
+    /// The error is not retryable
     NonRetryable,
     /// The event is not JSON
     Unparseable,
-    /// It was interrupted too often
+    /// Crashes of the server interrupted it too often
     InterruptionsExhausted,
     /// The function's concurrency is 0
     ZeroReservedConcurrency,
-    /// Too many destinations have led to it
+    /// Destinations form a loop
     LoopDetected,
 }
 
@@ -64,15 +65,15 @@ impl Filter {
 /// Some of them, for what changes them.
 #[derive(Debug, Args)]
 pub(super) struct Which {
-    /// Their ids [default: all that the filters let through]
+    /// Ids [default: all that match the filters]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
     filter: Filter,
-    /// All of them, if nothing else says which
-    #[arg(long)]
-    yes: bool,
-    /// Only say which
+    /// All dead letters; required if there are neither ids nor filters
+    #[arg(long, alias = "yes")]
+    all: bool,
+    /// Only list them
     #[arg(long)]
     pub(super) dry_run: bool,
 }
@@ -88,8 +89,8 @@ impl Which {
 
     /// Nothing is done to all of them by accident.
     pub(super) fn check(&self, api: &Api, verb: &str) -> anyhow::Result<()> {
-        let said = self.filter.selection.is_some() || self.filter.reason.is_some();
-        if said || self.yes || self.dry_run || !self.ids.is_empty() {
+        let filtered = self.filter.selection.is_some() || self.filter.reason.is_some();
+        if filtered || self.all || self.dry_run || !self.ids.is_empty() {
             return Ok(());
         }
         let number = list(api, self.to_json(), names::ALL)?.len();
@@ -97,27 +98,27 @@ impl Which {
             return Ok(());
         }
         bail!(
-            "nothing says which of {} to {verb}\nhint: give their ids or a filter such as --function NAME; --yes \
-             takes them all, --dry-run shows them",
+            "specify which of {} to {verb}: ids, a filter such as --function NAME, or --all\nhint: --dry-run lists \
+             them",
             count(number, "dead letter")
         )
     }
 
-    /// An id that was given and is none of those of which something became.
+    /// Why an id that was given was not handled.
     pub(super) fn missing(&self, api: &Api, done: &[String], verb: &str) -> Option<anyhow::Error> {
         let id = self.ids.iter().find(|id| !done.contains(id))?;
-        let found = invocation::fetch(api, id).unwrap_or_default();
-        let untold = invocation::untold(&found);
-        if found["deadLetter"] == true && !untold.is_empty() {
+        let found = api.invocation(id).unwrap_or_default();
+        let undelivered = invocation::undelivered(&found);
+        if found["deadLetter"] == true && !undelivered.is_empty() {
             return Some(anyhow!(
-                "{id} is a dead letter whose record has not reached {} yet\nhint: {verb} it when it has; `everstep \
-                 invocations show {id}` tells how it stands, `everstep deadletters purge --untold {id}` gives it up",
-                untold.join(" and ")
+                "dead letter {id} has not been delivered to {} yet\nhint: {verb} it later; `everstep invocations show \
+                 {id}` shows its state, `everstep deadletters purge --undelivered {id}` deletes it anyway",
+                undelivered.join(" and ")
             ));
         }
         Some(anyhow!(
-            "{id} is no dead letter, or none that the filters let through\nhint: `everstep invocations show {id}` \
-             tells what it is"
+            "{id} is not a dead letter, or does not match the filters\nhint: `everstep invocations show {id}` \
+             shows its state"
         ))
     }
 }
@@ -126,39 +127,38 @@ pub(super) fn list(api: &Api, filter: Value, max: usize) -> anyhow::Result<Vec<V
     api.list_own("ListInvocations", "invocations", filter, max)
 }
 
-/// What would be done, and is not.
+/// A dry run.
 pub(super) fn rehearse(letters: &[Value], done: &str, as_json: bool) -> anyhow::Result<Exit> {
     if as_json {
-        shown::json(&json!({ "invocations": letters }))?;
+        display::json(&json!({ "invocations": letters }))?;
         return Ok(Exit::Good);
     }
     table(letters)?;
     if !letters.is_empty() {
         let letters = count(letters.len(), "dead letter");
-        Stream::Story
-            .write(&format!("{letters} would be {done}; without --dry-run, it is done\n"))?;
+        Stream::Story.write(&format!("dry run: {letters} would be {done}\n"))?;
     }
     Ok(Exit::Good)
 }
 
-/// A table, or what is said where there is none.
+/// A table, or a line if there are none.
 pub(super) fn table(letters: &[Value]) -> anyhow::Result<()> {
     let row = |letter: &Value| {
         vec![
-            shown::text(letter, "invocationId"),
-            shown::text(letter, "function"),
-            shown::moment(&letter["endedAt"]),
+            display::text(letter, "invocationId"),
+            display::text(letter, "function"),
+            display::moment(&letter["endedAt"]),
             letter["attemptCount"].to_string(),
-            why(letter),
+            reason(letter),
         ]
     };
-    let header = ["Id", "Function", "Ended", "Attempts", "Why"];
-    shown::table(&header, letters.iter().map(row).collect(), "there are no such dead letters")
+    let header = ["Id", "Function", "Ended", "Attempts", "Reason"];
+    display::table(&header, letters.iter().map(row).collect(), "no dead letters found")
 }
 
-/// The last error, and the reason for giving up if it is not that no retry was left.
-fn why(letter: &Value) -> String {
-    let (reason, error) = (shown::text(letter, "reason"), last_error(letter));
+/// The last error, and the reason for giving up unless it is that no retry was left.
+fn reason(letter: &Value) -> String {
+    let (reason, error) = (display::text(letter, "reason"), last_error(letter));
     match (reason.as_str(), error.is_empty()) {
         ("RetriesExhausted", false) => error,
         (_, true) => reason,

@@ -6,28 +6,28 @@ use serde_json::{Value, json};
 use super::Which;
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 use everstep_source::words::duration;
 use everstep_story::history::HistoryEvent;
 use everstep_story::words;
 
-/// Show every event of an execution
+/// Show the events of an execution
 #[derive(Debug, Args)]
 pub(crate) struct History {
     #[command(flatten)]
     which: Which,
-    /// The latest first
+    /// Newest first
     #[arg(long)]
     reverse: bool,
-    /// At most so many events [default: all]
+    /// Show at most this many events [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// With inputs, outputs and whole causes
+    /// Show inputs, outputs and whole causes
     #[arg(long)]
     full: bool,
 }
 
-/// So much of an error's cause says most.
+/// How much of a cause is shown.
 const SUMMARY_CHARS_MAX: usize = 120;
 
 impl History {
@@ -38,14 +38,14 @@ impl History {
         let input = json!({ "executionArn": arn, "reverseOrder": self.reverse });
         let events = api.list("GetExecutionHistory", "events", input, max)?;
         if as_json {
-            shown::json(&json!({ "events": events }))?;
+            display::json(&json!({ "events": events }))?;
             return Ok(Exit::Good);
         }
         let described = api.call(
             "DescribeExecution",
             &json!({ "executionArn": arn, "includedData": "METADATA_ONLY" }),
         )?;
-        let start_ms = shown::millis(&described["startDate"]).unwrap_or_default();
+        let start_ms = display::millis(&described["startDate"]).unwrap_or_default();
         if self.full {
             let texts: Vec<String> = events.iter().map(|event| full(event, start_ms)).collect();
             Stream::Data.write(&texts.join("\n"))?;
@@ -53,7 +53,7 @@ impl History {
         }
         let rows = events.iter().map(|event| row(event, start_ms)).collect();
         let header = ["Id", "After", "Time", "Event", ""];
-        shown::table(&header, rows, "nothing has happened yet")?;
+        display::table(&header, rows, "no events yet")?;
         Ok(Exit::Good)
     }
 }
@@ -72,7 +72,7 @@ fn row(event: &Value, start_ms: i64) -> Vec<String> {
 /// A paragraph for one event.
 fn full(event: &Value, start_ms: i64) -> String {
     let time = duration(HistoryEvent(event).at_ms() - start_ms);
-    let moment = shown::moment(&event["timestamp"]);
+    let moment = display::moment(&event["timestamp"]);
     let event = HistoryEvent(event);
     let head = format!("{} {}", event.id(), event.kind());
     let mut text = format!("{head}  after {}, at {time} ({moment})\n", event.previous());
@@ -82,7 +82,7 @@ fn full(event: &Value, start_ms: i64) -> String {
     }
     let room = Stream::Data.width().saturating_sub(14);
     for (name, payload) in event.payloads() {
-        let payload = shown::payload(payload, room).replace('\n', "\n              ");
+        let payload = display::payload(payload, room).replace('\n', "\n              ");
         text += &format!("  {name:12}{payload}\n");
     }
     text

@@ -3,23 +3,23 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
+use crate::commands::group::Limit;
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 use everstep_source::words;
 
-/// List executions, the latest first
+/// List executions, newest first
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Of this state machine only
+    /// Only executions of this state machine
     #[arg(long, short, value_name = "NAME")]
     machine: Option<String>,
-    /// In this status only
+    /// Only executions with this status
     #[arg(long, value_enum, ignore_case = true)]
     status: Option<Status>,
-    /// At most so many
-    #[arg(long, default_value_t = 50, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,29 +47,29 @@ impl Status {
 
 impl List {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        let max = usize::try_from(self.limit)?;
         let mut executions = Vec::new();
-        // One more than is shown, so that it is known whether there are more.
         for machine in self.machines(api)? {
             let mut input = json!({ "stateMachineArn": machine });
             if let Some(status) = self.status {
                 input["statusFilter"] = json!(status.name());
             }
-            executions.extend(api.list("ListExecutions", "executions", input, max + 1)?);
+            executions.extend(api.list(
+                "ListExecutions",
+                "executions",
+                input,
+                self.limit.fetched(),
+            )?);
         }
-        executions.sort_by_key(|one| std::cmp::Reverse(shown::millis(&one["startDate"])));
-        let more = executions.len() > max;
-        executions.truncate(max);
+        executions.sort_by_key(|one| std::cmp::Reverse(display::millis(&one["startDate"])));
+        let more = self.limit.apply(&mut executions);
         if as_json {
-            shown::json(&json!({ "executions": executions }))?;
+            display::json(&json!({ "executions": executions }))?;
             return Ok(Exit::Good);
         }
         let rows = executions.iter().map(row).collect();
         let header = ["Name", "Machine", "Status", "Started", "Took"];
-        shown::table(&header, rows, "there are no such executions")?;
-        if more {
-            Stream::Story.write(&format!("there are more: --limit shows more than {max}\n"))?;
-        }
+        display::table(&header, rows, "no executions found")?;
+        Stream::Story.write(&more.unwrap_or_default())?;
         Ok(Exit::Good)
     }
 
@@ -80,22 +80,22 @@ impl List {
         }
         let machines = names::machines(api)?;
         let standard = machines.iter().filter(|machine| machine["type"] == "STANDARD");
-        Ok(standard.map(|machine| shown::text(machine, "stateMachineArn")).collect())
+        Ok(standard.map(|machine| display::text(machine, "stateMachineArn")).collect())
     }
 }
 
 fn row(execution: &Value) -> Vec<String> {
-    let machine = shown::text(execution, "stateMachineArn");
+    let machine = display::text(execution, "stateMachineArn");
     vec![
-        shown::text(execution, "name"),
+        display::text(execution, "name"),
         names::last(&machine).to_owned(),
-        shown::text(execution, "status"),
-        shown::moment(&execution["startDate"]),
+        display::text(execution, "status"),
+        display::moment(&execution["startDate"]),
         took(execution).map(words::measured).unwrap_or_default(),
     ]
 }
 
 /// From start to end.
 pub(super) fn took(execution: &Value) -> Option<i64> {
-    Some(shown::millis(&execution["stopDate"])? - shown::millis(&execution["startDate"])?)
+    Some(display::millis(&execution["stopDate"])? - display::millis(&execution["startDate"])?)
 }

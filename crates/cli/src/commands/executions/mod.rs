@@ -8,24 +8,24 @@ mod start;
 mod stop;
 mod watch;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::Value;
 
-use crate::commands::group::Action;
 use crate::exit::Exit;
 use crate::remote::{Api, names};
 
-/// List, start, show, watch, stop and redrive the executions of a server
-#[derive(Debug, Subcommand)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) enum Executions {
-    List(list::List),
-    Start(start::Start),
-    Show(show::Show),
-    History(history::History),
-    Watch(watch::Watch),
-    Stop(stop::Stop),
-    Redrive(redrive::Redrive),
+super::group::group! {
+    /// List, start, show, watch, stop and redrive executions
+    Executions {
+        List(list::List),
+        Start(start::Start),
+        Show(show::Show),
+        History(history::History),
+        Watch(watch::Watch),
+        Stop(stop::Stop),
+        Redrive(redrive::Redrive),
+    }
+    AFTER_HELP
 }
 
 const AFTER_HELP: &str = "\
@@ -33,42 +33,28 @@ Examples:
   everstep executions start order --input '{\"orderId\": 17}' --name order-17
   everstep executions start order --input @order.json --wait
   everstep executions list --machine order --status failed
-  everstep executions show order-17                        and why it failed
-  everstep executions watch order-17                       tells what happens as it happens
+  everstep executions show order-17       status, and why it failed
+  everstep executions watch order-17      follow it until it ends
   everstep executions history order-17 --full
   everstep executions stop order-17 --cause 'ordered twice'
-  everstep executions redrive order-17                     from where it failed
+  everstep executions redrive order-17    continue from where it failed
 
-An execution goes by its name or its ARN; --machine tells executions of one name apart.
-Requests are signed if EVERSTEP_ACCESS_KEYS=ID:SECRET is set, or AWS_ACCESS_KEY_ID and
-AWS_SECRET_ACCESS_KEY are.
+Requests are signed if EVERSTEP_ACCESS_KEYS=ID:SECRET is set, or
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
 Exit codes:
-  0    done; with `start --wait` and `watch`: it succeeded
-  1    with `start --wait` and `watch`: it failed, timed out or was aborted
-  2    the command line is wrong, a file cannot be read, nothing answers, or the server refuses
-  130  Ctrl-C; the execution goes on";
-
-impl Action for Executions {
-    fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        match self {
-            Self::List(action) => action.run(api, as_json),
-            Self::Start(action) => action.run(api, as_json),
-            Self::Show(action) => action.run(api, as_json),
-            Self::History(action) => action.run(api, as_json),
-            Self::Watch(action) => action.run(api, as_json),
-            Self::Stop(action) => action.run(api, as_json),
-            Self::Redrive(action) => action.run(api, as_json),
-        }
-    }
-}
+  0    success; with `start --wait` and `watch`, the execution succeeded
+  1    with `start --wait` and `watch`, it failed, timed out or was aborted
+  2    invalid arguments, unreadable file, no connection, or the server rejected
+       the request
+  130  interrupted by Ctrl-C; the execution keeps running";
 
 /// Which execution.
 #[derive(Debug, Args)]
 struct Which {
-    /// Its name or ARN
+    /// Name or ARN of the execution
     name: String,
-    /// The state machine it is of, if several have one of that name
+    /// State machine of the execution, if several have one of that name
     #[arg(long, short, value_name = "NAME")]
     machine: Option<String>,
 }

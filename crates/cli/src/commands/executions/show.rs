@@ -7,11 +7,11 @@ use super::Which;
 use super::list::took;
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::following::Following;
-use crate::remote::{Api, names, shown};
+use crate::remote::execution_watch::ExecutionWatch;
+use crate::remote::{Api, display, names};
 use everstep_source::words;
 
-/// Show one execution: where it is, or how it ended and why
+/// Show an execution: its progress, or how it ended and why
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
@@ -23,18 +23,18 @@ impl Show {
         let arn = self.which.arn(api)?;
         let described = api.call("DescribeExecution", &json!({ "executionArn": arn }))?;
         if as_json {
-            shown::json(&described)?;
+            display::json(&described)?;
             return Ok(Exit::Good);
         }
-        Stream::Data.write(&shown::facts(&facts(&described)))?;
+        Stream::Data.write(&display::facts(&facts(&described)))?;
         match described["status"].as_str() {
             Some("SUCCEEDED") => {}
-            Some("RUNNING") => Following::begin(api, &arn, true)?.tell_where()?,
+            Some("RUNNING") => ExecutionWatch::new(api, &arn, true)?.report_activity()?,
             _ => {
                 Stream::Story.write("\n")?;
-                let mut following = Following::begin(api, &arn, true)?;
-                let described = following.look()?;
-                following.tell_end(&described)?;
+                let mut watch = ExecutionWatch::new(api, &arn, true)?;
+                let described = watch.poll()?;
+                watch.report_end(&described)?;
             }
         }
         Ok(Exit::Good)
@@ -42,7 +42,7 @@ impl Show {
 }
 
 fn facts(described: &Value) -> Vec<(&'static str, String)> {
-    let text = |member| shown::text(described, member);
+    let text = |member| display::text(described, member);
     let room = Stream::Data.width().saturating_sub(12);
     let redrives = described["redriveCount"].as_u64().filter(|count| *count > 0);
     vec![
@@ -50,13 +50,13 @@ fn facts(described: &Value) -> Vec<(&'static str, String)> {
         ("ARN", text("executionArn")),
         ("Machine", names::last(&text("stateMachineArn")).to_owned()),
         ("Status", text("status")),
-        ("Started", shown::moment(&described["startDate"])),
-        ("Ended", shown::moment(&described["stopDate"])),
+        ("Started", display::moment(&described["startDate"])),
+        ("Ended", display::moment(&described["stopDate"])),
         ("Took", took(described).map(words::measured).unwrap_or_default()),
         ("Redriven", redrives.map(words::times).unwrap_or_default()),
-        ("Input", shown::payload(&text("input"), room)),
-        ("Output", shown::payload(&text("output"), room)),
+        ("Input", display::payload(&text("input"), room)),
+        ("Output", display::payload(&text("output"), room)),
         ("Error", text("error")),
-        ("Cause", shown::payload(&text("cause"), room)),
+        ("Cause", display::payload(&text("cause"), room)),
     ]
 }

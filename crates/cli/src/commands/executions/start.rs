@@ -8,23 +8,23 @@ use super::{exit, watch};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Stream;
-use crate::remote::following::{Following, write_output};
-use crate::remote::{Api, names, shown};
+use crate::remote::execution_watch::{ExecutionWatch, write_output};
+use crate::remote::{Api, display, names};
 
 /// Start an execution
 ///
-/// Its ARN goes to standard output; with --wait, its output.
+/// Prints its ARN; with --wait, its output.
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// The state machine's name or ARN; `name:alias` and `name:version` will do
+    /// Name or ARN of the state machine; `NAME:ALIAS` and `NAME:VERSION` work too
     machine: String,
-    /// The input: JSON, `@FILE`, or `-` for standard input
+    /// Input: JSON, `@FILE`, or `-` for standard input
     #[arg(long, short, default_value = "{}", value_name = "JSON", allow_hyphen_values = true)]
     input: String,
-    /// Its name, so that it is started once only [default: a name of its own]
+    /// Name of the execution; a name is used only once [default: generated]
     #[arg(long)]
     name: Option<String>,
-    /// Wait until it ends, write its output, and tell why it failed if it did
+    /// Wait until it ends, and print its output or why it failed
     #[arg(long)]
     wait: bool,
 }
@@ -43,17 +43,17 @@ impl Start {
         let begun = api.call("StartExecution", &input)?;
         if !self.wait {
             if as_json {
-                shown::json(&begun)?;
+                display::json(&begun)?;
             } else {
-                Stream::Data.write(&format!("{}\n", shown::text(&begun, "executionArn")))?;
+                Stream::Data.write(&format!("{}\n", display::text(&begun, "executionArn")))?;
             }
             return Ok(Exit::Good);
         }
-        let arn = shown::text(&begun, "executionArn");
+        let arn = display::text(&begun, "executionArn");
         watch::leave_at_interrupt(&arn)?;
-        let mut following = Following::begin(api, &arn, true)?;
-        let described = following.until_it_ends()?;
-        watch::tell(&described, &mut following, as_json)?;
+        let mut watch = ExecutionWatch::new(api, &arn, true)?;
+        let described = watch.follow()?;
+        watch::report(&described, &mut watch, as_json)?;
         Ok(exit(&described))
     }
 }
@@ -64,16 +64,16 @@ fn is_express(api: &Api, arn: &str) -> anyhow::Result<bool> {
     Ok(machine["type"] == "EXPRESS")
 }
 
-/// The only way to learn what became of an Express execution.
+/// The only way to learn how an Express execution ended.
 fn synchronous(api: &Api, input: &Value, as_json: bool) -> anyhow::Result<Exit> {
     let ended = api.call("StartSyncExecution", input)?;
     if as_json {
-        shown::json(&ended)?;
+        display::json(&ended)?;
     } else if exit(&ended) == Exit::Good {
         write_output(&ended)?;
     } else {
-        let status = shown::text(&ended, "status").replace('_', " ");
-        let (error, cause) = (shown::text(&ended, "error"), shown::text(&ended, "cause"));
+        let status = display::text(&ended, "status").replace('_', " ");
+        let (error, cause) = (display::text(&ended, "error"), display::text(&ended, "cause"));
         let error =
             if error == error_name::TIMEOUT && cause.is_empty() { String::new() } else { error };
         let parts = [error, cause].into_iter().filter(|part| !part.is_empty());

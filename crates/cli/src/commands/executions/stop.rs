@@ -6,17 +6,17 @@ use serde_json::json;
 use super::Which;
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
 /// Stop an execution
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
     #[command(flatten)]
     which: Which,
-    /// An error that it is stopped with
+    /// Error to record
     #[arg(long)]
     error: Option<String>,
-    /// Why it is stopped
+    /// Cause to record
     #[arg(long)]
     cause: Option<String>,
 }
@@ -31,12 +31,7 @@ impl Stop {
             }
         }
         let answer = api.call("StopExecution", &input)?;
-        if as_json {
-            shown::json(&answer)?;
-        } else {
-            let name = names::last(&arn);
-            Stream::Story.write(&format!("{name} is stopped\n"))?;
-        }
-        Ok(Exit::Good)
+        let line = format!("stopped {}", names::last(&arn));
+        display::answer(&answer, as_json, Stream::Story, &line)
     }
 }

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{Which, exit};
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::following::{Following, write_output};
-use crate::remote::{Api, names, shown};
+use crate::remote::execution_watch::{ExecutionWatch, write_output};
+use crate::remote::{Api, display, names};
 
-/// Tell what an execution does, as it does it, until it ends
+/// Follow an execution until it ends
 ///
-/// The story goes to standard error, the output to standard output, as with `everstep run`.
+/// The progress goes to standard error, the output to standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     #[command(flatten)]
@@ -23,30 +23,30 @@ impl Watch {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let arn = self.which.arn(api)?;
         leave_at_interrupt(&arn)?;
-        let mut following = Following::begin(api, &arn, false)?;
-        let described = following.until_it_ends()?;
-        tell(&described, &mut following, as_json)?;
+        let mut watch = ExecutionWatch::new(api, &arn, false)?;
+        let described = watch.follow()?;
+        report(&described, &mut watch, as_json)?;
         Ok(exit(&described))
     }
 }
 
 /// How it ended, and its output.
-pub(super) fn tell(
+pub(super) fn report(
     described: &Value,
-    following: &mut Following<'_>,
+    watch: &mut ExecutionWatch<'_>,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    following.tell_end(described)?;
-    if as_json { shown::json(described) } else { write_output(described) }
+    watch.report_end(described)?;
+    if as_json { display::json(described) } else { write_output(described) }
 }
 
-/// What runs elsewhere goes on when nobody looks.
+/// Ctrl-C ends the command, not the execution.
 pub(super) fn leave_at_interrupt(arn: &str) -> anyhow::Result<()> {
     let name = names::last(arn).to_owned();
     ctrlc::set_handler(move || {
         let line = if Stream::Story.is_live() { "\r\x1b[2K" } else { "" };
         let _ = Stream::Story.write(&format!(
-            "{line}no longer watching: {name} goes on; `everstep executions stop {name}` would stop it\n"
+            "{line}no longer watching: {name} keeps running; to stop it, run `everstep executions stop {name}`\n"
         ));
         std::process::exit(i32::from(Exit::Interrupted as u8));
     })

@@ -5,25 +5,21 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, shown};
+use crate::remote::{Api, display};
 
-/// End an invocation: the attempt that runs is killed, and there is no other
+/// Cancel an invocation: kill the running attempt, and do not retry
 ///
-/// It succeeds no more and is no dead letter; nobody is told of it.
+/// A cancelled invocation does not become a dead letter, and no destination is notified.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
-    /// Its id
+    /// Id of the invocation
     id: String,
 }
 
 impl Cancel {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let answer = api.operate("CancelInvocation", &json!({ "id": self.id }))?;
-        if as_json {
-            shown::json(&answer)?;
-        } else {
-            Stream::Story.write(&format!("{} is cancelled\n", self.id))?;
-        }
-        Ok(Exit::Good)
+        let line = format!("cancelled {}", self.id);
+        display::answer(&answer, as_json, Stream::Story, &line)
     }
 }

@@ -1,41 +1,42 @@
 //! `everstep invocations list`
 
 use clap::{Args, ValueEnum};
+use everstep_story::invocation::is_missing;
 use serde_json::{Value, json};
 
+use crate::commands::group::Limit;
 use crate::exit::Exit;
 use crate::output::Stream;
 use crate::remote::selection::Selection;
-use crate::remote::{Api, invocation, shown};
+use crate::remote::{Api, display};
 
-/// List invocations, the latest first
+/// List invocations, newest first
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// In this state only
+    /// Only invocations in this state
     #[arg(long, value_enum, ignore_case = true)]
     state: Option<State>,
     #[command(flatten)]
     selection: Selection,
-    /// At most so many
-    #[arg(long, default_value_t = 50, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum State {
-    /// It is to run as soon as there is a slot
+    /// Waits for a free slot of the function
     Accepted,
-    /// An attempt runs
+    /// An attempt is running
     Running,
-    /// The next attempt is due later
+    /// Waits for the next retry
     Waiting,
     Succeeded,
-    /// No retry is left, or none would help
+    /// No retry is left, or the error is not retryable
     Exhausted,
     /// The event became too old
     Expired,
     Cancelled,
-    /// Too many destinations have led to it
+    /// Stopped because destinations form a loop
     Parked,
 }
 
@@ -56,41 +57,37 @@ impl State {
 
 impl List {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        let max = usize::try_from(self.limit)?;
         let mut filter = self.selection.to_json();
         filter["state"] = json!(self.state.map(State::name));
-        // One more than is shown, so that it is known whether there are more.
-        let mut found = api.list_own("ListInvocations", "invocations", filter, max + 1)?;
-        let more = found.len() > max;
-        found.truncate(max);
+        let max = self.limit.fetched();
+        let mut found = api.list_own("ListInvocations", "invocations", filter, max)?;
+        let more = self.limit.apply(&mut found);
         if as_json {
-            shown::json(&json!({ "invocations": found }))?;
+            display::json(&json!({ "invocations": found }))?;
             return Ok(Exit::Good);
         }
         let header = ["Id", "Function", "State", "Accepted", "Last error"];
-        shown::table(&header, found.iter().map(row).collect(), "there are no such invocations")?;
-        if more {
-            Stream::Story.write(&format!("there are more: --limit shows more than {max}\n"))?;
-        }
+        display::table(&header, found.iter().map(row).collect(), "no invocations found")?;
+        Stream::Story.write(&more.unwrap_or_default())?;
         Ok(Exit::Good)
     }
 }
 
 fn row(found: &Value) -> Vec<String> {
-    let text = |member| shown::text(found, member);
+    let text = |member| display::text(found, member);
     vec![
         text("invocationId"),
         text("function"),
-        match invocation::is_missing(found) {
-            true => format!("{} (no function)", text("state")),
+        match is_missing(found) {
+            true => format!("{} (function removed)", text("state")),
             false => text("state"),
         },
-        shown::moment(&found["acceptedAt"]),
+        display::moment(&found["acceptedAt"]),
         last_error(found),
     ]
 }
 
-/// The error that the last attempt to fail had.
+/// The error of the last attempt that failed.
 pub(in crate::commands) fn last_error(invocation: &Value) -> String {
     let attempts = invocation["attempts"].as_array().into_iter().flatten();
     let errors = attempts.rev().filter_map(|attempt| attempt["errorType"].as_str());

@@ -1,26 +1,28 @@
 //! `everstep invocations show`
 
 use clap::Args;
+use everstep_story::invocation::describe;
 
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, invocation, shown};
+use crate::remote::{Api, display};
 
-/// Show one: every attempt with its error, who is told of it, and what happens next
+/// Show an invocation: attempts, errors, destinations and what happens next
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Its id
+    /// Id of the invocation
     id: String,
 }
 
 impl Show {
     pub(in crate::commands) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
-        let found = invocation::fetch(api, &self.id)?;
+        let found = api.invocation(&self.id)?;
         if as_json {
-            shown::json(&found)?;
+            display::json(&found)?;
         } else {
-            let session = invocation::fetch_session(api, &found)?;
-            Stream::Data.write(&invocation::told(&found, &session, shown::now_ms()))?;
+            let session = api.session(&found)?;
+            let (now_ms, width) = (display::now_ms(), Stream::Data.width());
+            Stream::Data.write(&describe(&found, &session, now_ms, width))?;
         }
         Ok(Exit::Good)
     }

@@ -8,31 +8,31 @@ use crate::commands::run::own_name;
 use crate::definition::{self, Type};
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, shown};
+use crate::remote::{Api, display};
 
-/// Create a state machine of a definition
+/// Create a state machine
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// A definition in JSON or YAML; `-` reads standard input
+    /// Definition, JSON or YAML; `-` for standard input
     file: String,
-    /// Its name [default: the file's, up to the first dot]
+    /// Name [default: the file name up to the first dot]
     #[arg(long)]
     name: Option<String>,
-    /// STANDARD executions are durable, EXPRESS ones short
-    #[arg(long = "type", value_enum, default_value_t)]
+    /// Workflow type: `standard` is durable, `express` is fast and short-lived
+    #[arg(long = "type", value_enum, default_value_t, value_name = "TYPE")]
     workflow_type: Type,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// What can be said of a machine besides its definition.
+/// Settings of a machine besides its definition.
 #[derive(Debug, Args)]
 pub(super) struct Settings {
-    /// Role that tasks are given
+    /// Role that tasks receive
     #[arg(long, value_name = "ARN")]
     pub(super) role: Option<String>,
-    /// Which events its executions log
-    #[arg(long, value_enum)]
+    /// Which execution events are logged
+    #[arg(long, value_enum, value_name = "LEVEL")]
     pub(super) log: Option<Level>,
 }
 
@@ -84,16 +84,12 @@ impl Create {
         });
         self.settings.add_to(&mut input);
         let answer = api.call("CreateStateMachine", &input)?;
-        if as_json {
-            shown::json(&answer)?;
-        } else {
-            Stream::Data.write(&format!("{}\n", shown::text(&answer, "stateMachineArn")))?;
-        }
-        Ok(Exit::Good)
+        let arn = display::text(&answer, "stateMachineArn");
+        display::answer(&answer, as_json, Stream::Data, &arn)
     }
 }
 
-/// The definition as the API takes it, which is JSON. None if it has problems: they are told.
+/// The definition as JSON, which the API requires. None if it has errors, which are printed.
 pub(super) fn checked(source: &Source, workflow_type: Type) -> anyhow::Result<Option<String>> {
     if definition::refused(source, workflow_type)? {
         return Ok(None);

@@ -5,12 +5,12 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// Delete a state machine, once its executions have ended
+/// Delete a state machine when its executions have ended
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
-    /// Its name or ARN
+    /// Name or ARN of the state machine
     name: String,
 }
 
@@ -18,11 +18,7 @@ impl Delete {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let arn = names::machine(api, &self.name)?;
         let answer = api.call("DeleteStateMachine", &json!({ "stateMachineArn": arn }))?;
-        if as_json {
-            shown::json(&answer)?;
-        } else {
-            Stream::Story.write(&format!("{} is deleted\n", names::last(&arn)))?;
-        }
-        Ok(Exit::Good)
+        let line = format!("deleted {}", names::last(&arn));
+        display::answer(&answer, as_json, Stream::Story, &line)
     }
 }

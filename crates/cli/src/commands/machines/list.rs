@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// List the state machines
+/// List state machines
 #[derive(Debug, Args)]
 pub(crate) struct List {}
 
@@ -15,18 +15,18 @@ impl List {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let machines = names::machines(api)?;
         if as_json {
-            shown::json(&json!({ "stateMachines": machines }))?;
+            display::json(&json!({ "stateMachines": machines }))?;
             return Ok(Exit::Good);
         }
         let row = |machine: &serde_json::Value| {
             vec![
-                shown::text(machine, "name"),
-                shown::text(machine, "type"),
-                shown::moment(&machine["creationDate"]),
+                display::text(machine, "name"),
+                display::text(machine, "type"),
+                display::moment(&machine["creationDate"]),
             ]
         };
-        let nothing = "there are no state machines; `everstep machines create FILE` makes one";
-        shown::table(&["Name", "Type", "Created"], machines.iter().map(row).collect(), nothing)?;
+        let nothing = "no state machines; to create one, run `everstep machines create FILE`";
+        display::table(&["Name", "Type", "Created"], machines.iter().map(row).collect(), nothing)?;
         Ok(Exit::Good)
     }
 }

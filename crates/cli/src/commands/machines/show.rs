@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::output::{Stream, choices, count};
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// Show one state machine
+/// Show a state machine
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Its name or ARN; `name:alias` and `name:version` will do
+    /// Name or ARN; `NAME:ALIAS` and `NAME:VERSION` work too
     name: String,
-    /// Write the definition alone, for `everstep explain -`, `everstep graph -` and others
+    /// Print the definition only
     #[arg(long, conflicts_with = "json")]
     definition: bool,
 }
@@ -23,34 +23,35 @@ impl Show {
         let arn = names::machine(api, &self.name)?;
         let machine = api.call("DescribeStateMachine", &json!({ "stateMachineArn": arn }))?;
         if as_json {
-            shown::json(&machine)?;
+            display::json(&machine)?;
         } else if self.definition {
-            Stream::Data.write(&format!("{}\n", shown::text(&machine, "definition").trim_end()))?;
+            Stream::Data
+                .write(&format!("{}\n", display::text(&machine, "definition").trim_end()))?;
         } else {
-            Stream::Data.write(&shown::facts(&facts(&machine)))?;
+            Stream::Data.write(&display::facts(&facts(&machine)))?;
         }
         Ok(Exit::Good)
     }
 }
 
 fn facts(machine: &Value) -> Vec<(&'static str, String)> {
-    let text = |member| shown::text(machine, member);
-    let level = shown::text(&machine["loggingConfiguration"], "level");
+    let text = |member| display::text(machine, member);
+    let level = display::text(&machine["loggingConfiguration"], "level");
     vec![
         ("Name", text("name")),
         ("ARN", text("stateMachineArn")),
         ("Type", text("type")),
         ("Status", text("status")),
-        ("Created", shown::moment(&machine["creationDate"])),
+        ("Created", display::moment(&machine["creationDate"])),
         ("Revision", text("revisionId")),
-        ("Says", text("description")),
+        ("Description", text("description")),
         ("Role", text("roleArn")),
         ("Logs", if level == "OFF" { String::new() } else { level }),
         ("States", states(&text("definition"))),
     ]
 }
 
-/// `3, from Reserve: Reserve, Charge and Ship`; nothing of a definition that is not understood here.
+/// `3, from Reserve: Reserve, Charge and Ship`; empty if the definition cannot be read here.
 fn states(definition: &str) -> String {
     let source = Source::new("definition", definition);
     let parsed = everstep_asl::parse(&source, &Options::default());

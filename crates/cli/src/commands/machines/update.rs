@@ -8,16 +8,16 @@ use super::create::{Settings, checked};
 use crate::definition::{self, Type};
 use crate::exit::Exit;
 use crate::output::Stream;
-use crate::remote::{Api, names, shown};
+use crate::remote::{Api, display, names};
 
-/// Change the definition of a state machine, or its settings
+/// Update the definition or the settings of a state machine
 ///
-/// Executions that run go on as they began.
+/// Running executions keep the definition they started with.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// Its name or ARN
+    /// Name or ARN of the state machine
     name: String,
-    /// The new definition in JSON or YAML; `-` reads standard input
+    /// New definition, JSON or YAML; `-` for standard input
     file: Option<String>,
     #[command(flatten)]
     settings: Settings,
@@ -26,7 +26,7 @@ pub(crate) struct Update {
 impl Update {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         if self.file.is_none() && self.settings.role.is_none() && self.settings.log.is_none() {
-            bail!("nothing is to be changed: give a FILE, --role or --log");
+            bail!("nothing to update: specify FILE, --role or --log");
         }
         let arn = names::machine(api, &self.name)?;
         let mut input = json!({ "stateMachineArn": arn });
@@ -40,11 +40,6 @@ impl Update {
         }
         self.settings.add_to(&mut input);
         let answer = api.call("UpdateStateMachine", &input)?;
-        if as_json {
-            shown::json(&answer)?;
-        } else {
-            Stream::Data.write(&format!("{arn}\n"))?;
-        }
-        Ok(Exit::Good)
+        display::answer(&answer, as_json, Stream::Data, &arn)
     }
 }

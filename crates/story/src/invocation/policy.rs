@@ -1,14 +1,15 @@
-//! A retry policy in words, a line for each rule; `everstep explain` has the whole table.
+//! A retry policy as text, one line for each rule; `everstep explain` has the whole table.
 
 use everstep_retry::{Class, Policy, Rule};
 
 use everstep_source::words;
 
-/// Waits that are written out one by one.
+/// Delays that are listed one by one.
 const SHOWN: u32 = 3;
 
-/// `RateLimitError: 10 times, after 0–30 s, … 0–10 min`, and so on. Blanks inside a wait do not break.
-pub(crate) fn in_words(policy: &Policy) -> Vec<String> {
+/// `RateLimitError: 10 times, after 0–30 s, … 0–10 min`, and so on. Spaces inside a delay do not break.
+#[must_use]
+pub fn describe(policy: &Policy) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if !policy.non_retryable.is_empty() {
         lines.push(format!("{}: never", policy.non_retryable.join(", ")));
@@ -33,7 +34,7 @@ fn times(rule: &Rule) -> String {
         Some(number) => {
             format!("{}, {}", words::times(u64::from(number)), waits(rule, Some(number)))
         }
-        None => format!("for ever, {}", waits(rule, None)),
+        None => format!("without limit, {}", waits(rule, None)),
     }
 }
 
@@ -45,16 +46,16 @@ fn waits(rule: &Rule, retries: Option<u32>) -> String {
     if first == wait(last) && (last == 0 || first == wait(1)) {
         let each = if last > 0 { " each" } else { "" };
         return match first.as_str() {
-            "0\u{a0}s" => "without a wait".to_owned(),
+            "0\u{a0}s" => "without delay".to_owned(),
             same => format!("after {same}{each}"),
         };
     }
     let listed = if last < SHOWN { last + 1 } else { SHOWN - 1 };
-    let mut told: Vec<String> = (0..listed).map(wait).collect();
+    let mut delays: Vec<String> = (0..listed).map(wait).collect();
     if last >= SHOWN {
-        told.push(format!("… {}", wait(last)));
+        delays.push(format!("… {}", wait(last)));
     }
-    format!("after {}", told.join(", "))
+    format!("after {}", delays.join(", "))
 }
 
 fn range((least, most): (u64, u64)) -> String {
@@ -69,7 +70,7 @@ mod tests {
 
     fn check(policy: &Policy, expected: &[&str]) {
         let found: Vec<String> =
-            in_words(policy).iter().map(|line| line.replace('\u{a0}', " ")).collect();
+            describe(policy).iter().map(|line| line.replace('\u{a0}', " ")).collect();
         assert_eq!(found, expected, "{policy:?}");
     }
 
@@ -83,11 +84,11 @@ mod tests {
         check(&Policy::lambda(2), &["twice, after 1 min, 2 min"]);
         let fixed = |retries, ms| Policy::of_all(retries, Delay::Fixed { ms });
         check(&fixed(Some(0), 0), &["never"]);
-        check(&fixed(Some(1), 0), &["once, without a wait"]);
+        check(&fixed(Some(1), 0), &["once, without delay"]);
         check(&fixed(Some(1), 1500), &["once, after 1.5 s"]);
         check(&fixed(Some(4), 10_000), &["4 times, after 10 s each"]);
-        check(&fixed(Some(3), 0), &["3 times, without a wait"]);
-        check(&fixed(None, 1000), &["for ever, after 1 s each"]);
+        check(&fixed(Some(3), 0), &["3 times, without delay"]);
+        check(&fixed(None, 1000), &["without limit, after 1 s each"]);
         let azure = Delay::Azure { min_ms: 4000, max_ms: 900_000 };
         check(&Policy::of_all(Some(5), azure), &["5 times, after 4 s, 7.2–8.8 s, … 29.6–42.4 s"]);
     }

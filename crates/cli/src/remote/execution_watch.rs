@@ -1,4 +1,4 @@
-//! An execution elsewhere, followed to its end and told of as if it were here.
+//! Follows an execution on a server until it ends, and reports it as `everstep run` would.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use everstep_story::{RunId, Story};
 use serde_json::{Value, json};
 
 use super::api::{Api, Unanswered};
+use super::display::{self, now_ms};
 use super::names::ALL;
-use super::shown::{self, now_ms};
 use crate::output::Stream;
 use crate::reporter::Reporter;
 
-/// How often a server is asked for news.
-const PACE: Duration = Duration::from_millis(250);
-/// More than most executions do between two looks.
+/// How often the server is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// More events than most executions have between two polls.
 const PAGE: usize = 100;
 
-pub(crate) struct Following<'a> {
+pub(crate) struct ExecutionWatch<'a> {
     api: &'a Api,
     arn: String,
     timeout_seconds: Option<u64>,
     reader: HistoryReader,
     story: Story,
     reporter: Reporter,
-    /// The last event that was told of.
+    /// The last event that was reported.
     last: u64,
 }
 
-impl<'a> Following<'a> {
-    pub(crate) fn begin(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
+impl<'a> ExecutionWatch<'a> {
+    pub(crate) fn new(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
         let (machine, dialect) = machine(api, arn)?;
         let machine = Arc::new(machine);
         let mut story = Story::from_history(dialect);
@@ -51,17 +51,17 @@ impl<'a> Following<'a> {
         })
     }
 
-    /// Tells what happens until it ends; a server that goes away and comes back is waited for. What
-    /// `DescribeExecution` says at the end is returned.
-    pub(crate) fn until_it_ends(&mut self) -> Result<Value> {
+    /// Reports what happens until it ends, even across a restart of the server. Returns the last answer of
+    /// `DescribeExecution`.
+    pub(crate) fn follow(&mut self) -> Result<Value> {
         let mut missed = false;
         loop {
-            match self.look() {
+            match self.poll() {
                 Ok(described) if described["status"] != "RUNNING" => return Ok(described),
                 Ok(_) => missed = false,
                 Err(error) if error.is::<Unanswered>() && self.last > 0 => {
                     if !std::mem::replace(&mut missed, true) {
-                        self.reporter.note("the server does not answer; waiting for it");
+                        self.reporter.note("no connection to the server; retrying");
                     }
                 }
                 Err(error) => {
@@ -73,12 +73,12 @@ impl<'a> Following<'a> {
                 self.story.at(now_ms());
                 self.reporter.active(&self.story.activities());
             }
-            std::thread::sleep(PACE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// What is new. It is described first, so that what has ended has all its events.
-    pub(crate) fn look(&mut self) -> Result<Value> {
+    /// Reports what is new. It is described first: if that says it has ended, all events are there.
+    pub(crate) fn poll(&mut self) -> Result<Value> {
         let described = self.api.call("DescribeExecution", &json!({ "executionArn": self.arn }))?;
         let events = if self.last == 0 { self.all() } else { self.newer() }?;
         if let Some(event) = events.last() {
@@ -96,7 +96,7 @@ impl<'a> Following<'a> {
         self.api.list("GetExecutionHistory", "events", input, ALL)
     }
 
-    /// From the end, as far back as what is known: that is seldom far.
+    /// Backwards from the end, to the last event that is known: seldom far.
     fn newer(&self) -> Result<Vec<Value>> {
         let mut newer = Vec::new();
         let mut input =
@@ -115,18 +115,18 @@ impl<'a> Following<'a> {
         Ok(newer)
     }
 
-    /// What is under way at the moment, on standard error.
-    pub(crate) fn tell_where(&mut self) -> Result<()> {
-        self.look()?;
+    /// What it is doing, on standard error.
+    pub(crate) fn report_activity(&mut self) -> Result<()> {
+        self.poll()?;
         self.story.at(now_ms());
         for activity in self.story.activities() {
-            Stream::Story.write(&format!("it is at {activity}\n"))?;
+            Stream::Story.write(&format!("{activity}\n"))?;
         }
         Ok(())
     }
 
     /// How it ended and why, on standard error.
-    pub(crate) fn tell_end(&mut self, described: &Value) -> Result<()> {
+    pub(crate) fn report_end(&mut self, described: &Value) -> Result<()> {
         let status = status(described)?;
         let part = |member: &str| described[member].as_str().map(|text| format!(": {text}"));
         let stopped: String = [part("error"), part("cause")].into_iter().flatten().collect();
@@ -144,13 +144,12 @@ fn machine(api: &Api, arn: &str) -> Result<(Machine, Dialect)> {
     let source = Source::new(name, answer["definition"].as_str().unwrap_or_default());
     let parsed = everstep_asl::parse(&source, &Options::default());
     let machine = parsed.into_machine();
-    let machine =
-        machine.with_context(|| format!("the definition of `{name}` is not understood"))?;
+    let machine = machine.with_context(|| format!("cannot read the definition of `{name}`"))?;
     let dialect = dialect(api, answer["stateMachineArn"].as_str().unwrap_or_default());
     Ok((machine, dialect?))
 }
 
-/// The dialect that the machine's tag names. What a server runs machines without that tag by, it does not say.
+/// The dialect that the machine's tag names. The server does not say which one machines without the tag use.
 fn dialect(api: &Api, machine_arn: &str) -> Result<Dialect> {
     let input = json!({ "resourceArn": machine_arn });
     let Ok(answer) = api.try_call("ListTagsForResource", &input)? else {
@@ -168,18 +167,20 @@ fn status(described: &Value) -> Result<Status> {
         "RUNNING" | "PENDING_REDRIVE" => Status::Running,
         "SUCCEEDED" => {
             let output = described["output"].as_str().unwrap_or("null");
-            Status::Succeeded { output: Payload::from_text(output).context("its output")? }
+            Status::Succeeded {
+                output: Payload::from_text(output).context("the output is not JSON")?,
+            }
         }
         "FAILED" => Status::Failed { failure },
         "TIMED_OUT" => Status::TimedOut,
         "ABORTED" => Status::Aborted { failure },
-        other => bail!("an execution cannot be {other}"),
+        other => bail!("unknown execution status {other}"),
     })
 }
 
-/// The output of one that succeeded, as `everstep run` writes it.
+/// The output, as `everstep run` prints it.
 pub(crate) fn write_output(described: &Value) -> Result<()> {
     let Some(output) = described["output"].as_str() else { return Ok(()) };
     let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
-    Stream::Data.write(&format!("{}\n", shown::payload(output, room)))
+    Stream::Data.write(&format!("{}\n", display::payload(output, room)))
 }

@@ -1,52 +1,44 @@
-//! An invocation of a function in words: what is known of it, every attempt, who is told of its end, and
-//! what happens next.
+//! An invocation of a function as text: its state, every attempt, its destinations, and what happens next.
+//!
+//! It is read from the JSON that the server's operations return.
+
+pub mod failure;
+pub mod policy;
 
 use everstep_retry::Policy;
-use serde_json::{Value, json};
+use everstep_source::words::{self, count};
+use serde_json::Value;
 
-use super::{Api, failure, shown};
-use crate::output::{Stream, count};
-use everstep_source::words;
+use crate::history::millis;
+use crate::text::{facts, member, moment, payload};
 
-/// One invocation with its event and its answer, as the server has it.
-pub(crate) fn fetch(api: &Api, id: &str) -> anyhow::Result<Value> {
-    api.operate("ShowInvocation", &json!({ "id": id }))
-}
-
-/// The session that an invocation is a step of, if it is one.
-pub(crate) fn fetch_session(api: &Api, invocation: &Value) -> anyhow::Result<Value> {
-    match &invocation["sessionId"] {
-        Value::Null => Ok(Value::Null),
-        id => api.operate("DescribeSession", &json!({ "id": id })),
-    }
-}
-
-/// All there is to say of it.
-pub(crate) fn told(invocation: &Value, session: &Value, now_ms: i64) -> String {
-    let facts = |facts: Vec<(String, String)>| {
-        let facts: Vec<_> = facts.iter().map(|(name, text)| (&**name, text.clone())).collect();
-        shown::facts(&facts)
+/// Everything about it, in lines of about `width` characters. `session` is null if it is not part of one.
+#[must_use]
+pub fn describe(invocation: &Value, session: &Value, now_ms: i64, width: usize) -> String {
+    let owned = |named: Vec<(String, String)>| {
+        let named: Vec<_> = named.iter().map(|(name, text)| (&**name, text.clone())).collect();
+        facts(&named)
     };
     let end = vec![
-        ("Session".to_owned(), session_told(session)),
-        ("Goes to".to_owned(), destinations(invocation)),
+        ("Session".to_owned(), describe_session(session)),
+        ("Destination".to_owned(), destinations(invocation)),
         ("Next".to_owned(), next(invocation, now_ms)),
     ];
-    let parts = [shown::facts(&head(invocation)), facts(attempts(invocation)), facts(end)];
+    let parts = [facts(&head(invocation, width)), owned(attempts(invocation)), owned(end)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
-fn head(invocation: &Value) -> Vec<(&'static str, String)> {
-    let text = |member| shown::text(invocation, member);
-    let moment = |member: &str| shown::moment(&invocation[member]);
-    let room = Stream::Data.width().saturating_sub(12);
-    let payload = |member: &str| match &invocation[member] {
+fn head(invocation: &Value, width: usize) -> Vec<(&'static str, String)> {
+    let text = |name: &str| member(invocation, name);
+    let moment = |name: &str| moment(&invocation[name]);
+    let room = width.saturating_sub(12);
+    let payload = |name: &str| match &invocation[name] {
         Value::Null => String::new(),
-        payload => shown::payload(&payload.to_string(), room),
+        value => payload(&value.to_string(), room),
     };
     let throttled = invocation["throttledCount"].as_u64();
-    // What is not there has no slots that could be taken.
+    // A function that does not exist has no slots to wait for.
     let throttled = throttled.filter(|count| *count > 0 && !is_missing(invocation));
     let succeeded = invocation["state"] == "Succeeded";
     vec![
@@ -63,36 +55,38 @@ fn head(invocation: &Value) -> Vec<(&'static str, String)> {
         ("Redrive of", text("redrivenFrom")),
         ("Redriven as", text("redrivenAs")),
         ("Payload", payload("payload")),
-        // A failure's is told by its attempts.
+        // Attempts show what a failure returned.
         ("Response", if succeeded { payload("response") } else { String::new() }),
     ]
 }
 
 fn took(record: &Value, from: &str) -> Option<i64> {
-    Some(shown::millis(&record["endedAt"])? - shown::millis(&record[from])?)
+    Some(millis(&record["endedAt"])? - millis(&record[from])?)
 }
 
-/// Its function is not configured any more.
-pub(crate) fn is_missing(invocation: &Value) -> bool {
+/// Its function is no longer configured.
+#[must_use]
+pub fn is_missing(invocation: &Value) -> bool {
     invocation["functionMissing"] == true
 }
 
 /// `Exhausted (RetriesExhausted): no retry is left`
-pub(super) fn state(invocation: &Value) -> String {
-    let (state, reason) = (shown::text(invocation, "state"), shown::text(invocation, "reason"));
+#[must_use]
+pub fn state(invocation: &Value) -> String {
+    let (state, reason) = (member(invocation, "state"), member(invocation, "reason"));
     let why = match reason.as_str() {
         "" if is_missing(invocation) => {
-            let function = shown::text(invocation, "function");
-            return format!("{state}: there is no function `{function}` now");
+            let function = member(invocation, "function");
+            return format!("{state}: the function `{function}` no longer exists");
         }
         "" => return state,
         "RetriesExhausted" => "no retry is left",
-        "EventAgeExceeded" => "the event would be too old for another attempt",
-        "NonRetryable" => "an error like this is never tried again",
+        "EventAgeExceeded" => "the event is too old for another attempt",
+        "NonRetryable" => "the error is not retryable",
         "Unparseable" => "the event is not JSON",
-        "InterruptionsExhausted" => "it was interrupted too often",
+        "InterruptionsExhausted" => "crashes of the server interrupted it too often",
         "ZeroReservedConcurrency" => "the function's concurrency is 0",
-        "LoopDetected" => "too many destinations have led to it",
+        "LoopDetected" => "its destinations form a loop",
         _ => return format!("{state} ({reason})"),
     };
     format!("{state} ({reason}): {why}")
@@ -100,7 +94,7 @@ pub(super) fn state(invocation: &Value) -> String {
 
 /// `queue orders, message 17, delivery 3`
 fn source(source: &Value) -> String {
-    let mut text = format!("{} {}", shown::text(source, "kind"), shown::text(source, "name"));
+    let mut text = format!("{} {}", member(source, "kind"), member(source, "name"));
     let members = [
         ("message", "messageId"),
         ("partition", "partition"),
@@ -118,50 +112,51 @@ fn source(source: &Value) -> String {
     text
 }
 
-/// A paragraph for each that is kept, and a line where some are not.
+/// A paragraph for each attempt that is kept, and a line for those that are not.
 fn attempts(invocation: &Value) -> Vec<(String, String)> {
-    let (mut told, mut before) = (Vec::new(), 0);
+    let (mut all, mut before) = (Vec::new(), 0);
     for attempt in invocation["attempts"].as_array().into_iter().flatten() {
         let n = attempt["n"].as_u64().unwrap_or(before + 1);
         if n > before + 1 {
             let missing = usize::try_from(n - before - 1).unwrap_or(usize::MAX);
-            told.push(("…".to_owned(), format!("{}, only counted", count(missing, "attempt"))));
+            all.push(("…".to_owned(), format!("{} not recorded", count(missing, "attempt"))));
         }
-        told.push((format!("Attempt {n}"), attempt_told(attempt)));
+        all.push((format!("Attempt {n}"), describe_attempt(attempt)));
         before = n;
     }
-    told
+    all
 }
 
-fn attempt_told(attempt: &Value) -> String {
-    let outcome = match shown::text(attempt, "outcome").as_str() {
+fn describe_attempt(attempt: &Value) -> String {
+    let outcome = match member(attempt, "outcome").as_str() {
         "Running" => "running".to_owned(),
         outcome => {
             let took = took(attempt, "startedAt").map(words::measured).unwrap_or_default();
             format!("{} after {took}", outcome.to_lowercase())
         }
     };
-    let mut lines = vec![format!("{}, {outcome}", shown::moment(&attempt["startedAt"]))];
+    let mut lines = vec![format!("{}, {outcome}", moment(&attempt["startedAt"]))];
     if attempt.get("errorType").is_some() {
         lines.push(failure::head(attempt));
         lines.extend(failure::stack(attempt));
     }
     let log = failure::log(attempt);
     if !log.is_empty() {
-        lines.push("it wrote:".to_owned());
+        lines.push("output:".to_owned());
         lines.extend(log.iter().map(|line| format!("  {line}")));
     }
     if let Some(delay) = attempt["nextDelayMs"].as_i64() {
-        lines.push(format!("the next attempt {} later", words::span(delay)));
+        lines.push(format!("retried after {}", words::span(delay)));
     }
     lines.join("\n")
 }
 
-/// Those that its record has not reached yet.
-pub(crate) fn untold(invocation: &Value) -> Vec<String> {
+/// The destinations that have not been notified yet.
+#[must_use]
+pub fn undelivered(invocation: &Value) -> Vec<String> {
     let all = invocation["destinations"].as_array().into_iter().flatten();
-    let untold = all.filter(|destination| destination["delivered"] == false);
-    untold.map(|destination| shown::text(destination, "target")).collect()
+    let undelivered = all.filter(|destination| destination["delivered"] == false);
+    undelivered.map(|destination| member(destination, "target")).collect()
 }
 
 fn destinations(invocation: &Value) -> String {
@@ -170,54 +165,52 @@ fn destinations(invocation: &Value) -> String {
 }
 
 fn destination(destination: &Value) -> String {
-    let target = shown::text(destination, "target");
+    let target = member(destination, "target");
     let follows = destination["kind"] == "next";
     let Some(delivered) = destination["delivered"].as_bool() else {
-        let on = shown::text(destination, "on").to_lowercase();
-        let what = if follows { "follows" } else { "is told" };
-        return format!("{target}, which {what} on {on}");
+        let on = member(destination, "on").to_lowercase();
+        let what = if follows { "runs next" } else { "is notified" };
+        return format!("{target} ({what} on {on})");
     };
-    match (follows, delivered) {
-        (true, true) => format!("{target}, which follows"),
-        (true, false) => format!("{target}, which will follow"),
-        (false, true) => format!("{target}, which has been told"),
-        (false, false) => match target.strip_prefix("queue:") {
-            Some(_) => format!("{target}, which has not been told: queues are not served yet"),
-            None => {
-                format!("{target}, which has not been told yet: that is tried until it is done")
-            }
-        },
-    }
+    let state = match (follows, delivered) {
+        (true, true) => "started",
+        (true, false) => "runs next",
+        (false, true) => "notified",
+        (false, false) if target.starts_with("queue:") => {
+            "not notified: queues are not supported yet"
+        }
+        (false, false) => "not notified yet, delivery is being retried",
+    };
+    format!("{target} ({state})")
 }
 
-/// How it stands, and its steps.
-fn session_told(session: &Value) -> String {
-    let head = match shown::text(session, "status").as_str() {
+/// Its status and its steps.
+fn describe_session(session: &Value) -> String {
+    let head = match member(session, "status").as_str() {
         "" => return String::new(),
         "FAILED" => {
-            let [error, function] =
-                ["error", "failedFunction"].map(|part| shown::text(session, part));
-            format!("FAILED: {error} of {function}")
+            let [error, function] = ["error", "failedFunction"].map(|part| member(session, part));
+            format!("FAILED: {error} in {function}")
         }
         status => status.to_owned(),
     };
     let step = |step: &Value| {
-        let [function, id] = ["function", "invocationId"].map(|part| shown::text(step, part));
-        let ended = if step["ended"] == true { "has ended" } else { "has not ended" };
-        format!("{function} ({id}) {ended}")
+        let [function, id] = ["function", "invocationId"].map(|part| member(step, part));
+        let ended = if step["ended"] == true { "ended" } else { "running" };
+        format!("{function} ({id}): {ended}")
     };
     let steps = session["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
     let (first, left_out, last) = bounded(steps);
     let mut lines = vec![head];
     lines.extend(first.iter().map(step));
     if left_out > 0 {
-        lines.push(format!("… {}, left out here", count(left_out, "step")));
+        lines.push(format!("… {} not shown", count(left_out, "step")));
     }
     lines.extend(last.iter().map(step));
     lines.join("\n")
 }
 
-/// How many steps of a session are told from its beginning, and from its end.
+/// How many steps of a session are shown from its beginning, and from its end.
 const STEPS_FIRST: usize = 5;
 const STEPS_LAST: usize = 15;
 
@@ -230,54 +223,64 @@ fn bounded(steps: &[Value]) -> (&[Value], usize, &[Value]) {
     }
 }
 
-/// What will happen, and what can be done about it.
+/// What happens next, and what a user can do.
 fn next(invocation: &Value, now_ms: i64) -> String {
     let started = invocation["attemptCount"].as_u64().unwrap_or_default();
-    let id = shown::text(invocation, "invocationId");
+    let id = member(invocation, "invocationId");
     if is_missing(invocation) {
-        let function = shown::text(invocation, "function");
+        let function = member(invocation, "function");
         return format!(
-            "it waits until everstep.yaml has a function `{function}` again; `everstep invocations cancel {id}` ends it"
+            "waits until everstep.yaml has a function `{function}` again; to cancel it, run `everstep invocations cancel {id}`"
         );
     }
     match invocation["state"].as_str().unwrap_or_default() {
-        "Accepted" => "it runs as soon as the function has a slot".to_owned(),
+        "Accepted" => "runs as soon as the function has a free slot".to_owned(),
         "Running" => {
             let since = invocation["attempts"].as_array().and_then(|attempts| attempts.last());
-            let since = since.and_then(|attempt| shown::millis(&attempt["startedAt"]));
+            let since = since.and_then(|attempt| millis(&attempt["startedAt"]));
             let running = words::duration(now_ms - since.unwrap_or(now_ms));
-            format!("attempt {started} has run for {running}; {}", left(invocation, started))
+            format!(
+                "attempt {started} has been running for {running}; {}",
+                left(invocation, started)
+            )
         }
         "Waiting" => {
             let due = &invocation["dueAt"];
-            let wait = words::duration(shown::millis(due).unwrap_or(now_ms) - now_ms);
-            let (n, due) = (started + 1, shown::moment(due));
-            format!("attempt {n} begins at {due}, in {wait}; {}", left(invocation, n))
+            let wait = words::duration(millis(due).unwrap_or(now_ms) - now_ms);
+            let (n, due) = (started + 1, moment(due));
+            format!("attempt {n} starts in {wait}, at {due}; {}", left(invocation, n))
         }
         _ if invocation["deadLetter"] == true => failure::remedy(invocation),
-        _ => match shown::text(invocation, "redrivenAs") {
+        _ => match member(invocation, "redrivenAs") {
             into if into.is_empty() => String::new(),
-            into => format!("it was sent back: `everstep invocations show {into}`"),
+            into => format!("redriven: `everstep invocations show {into}`"),
         },
     }
 }
 
-/// What may follow the attempt of this number.
+/// What follows if the attempt of this number fails.
 fn left(invocation: &Value, attempt: u64) -> String {
     let Ok(policy) = serde_json::from_value::<Policy>(invocation["policy"].clone()) else {
-        return "its policy is not understood here".to_owned();
+        return "its retry policy cannot be read".to_owned();
     };
     let Some(most) = policy.retries_max() else {
-        return "if it fails, it is tried again without end".to_owned();
+        return "retried without limit if it fails".to_owned();
     };
     match (u64::from(most) + 1).saturating_sub(attempt) {
-        0 => "it is the last one".to_owned(),
-        left => format!("if it fails, it is tried again {} at most", words::times(left)),
+        0 => "this is the last attempt".to_owned(),
+        left => format!("{} left if it fails", retries(left)),
     }
+}
+
+/// `1 retry`, `2 retries`
+fn retries(number: u64) -> String {
+    if number == 1 { "1 retry".to_owned() } else { format!("{number} retries") }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn check(change: &Value, expected: &str) {
@@ -291,37 +294,36 @@ mod tests {
         for (name, value) in change.as_object().unwrap() {
             invocation[name] = value.clone();
         }
-        let told = told(&invocation, &change["session"], 1_794_821_405_000);
-        let told = told.split_once("Accepted    2026-11-16 09:30:00Z\n").unwrap().1;
-        assert_eq!(told, expected, "{change}");
+        let text = describe(&invocation, &change["session"], 1_794_821_405_000, 100);
+        let text = text.split_once("Accepted    2026-11-16 09:30:00Z\n").unwrap().1;
+        assert_eq!(text, expected, "{change}");
     }
 
     #[test]
     fn what_happens_next() {
         check(
             &json!({ "state": "Accepted" }),
-            "\nNext        it runs as soon as the function has a slot\n",
+            "\nNext        runs as soon as the function has a free slot\n",
         );
         check(
             &json!({ "state": "Waiting", "dueAt": "2026-11-16T09:30:09.000Z" }),
-            "\nNext        attempt 2 begins at 2026-11-16 09:30:09Z, in 4.0 s; if it fails, it is tried again \
-             once at most\n",
+            "\nNext        attempt 2 starts in 4.0 s, at 2026-11-16 09:30:09Z; 1 retry left if it fails\n",
         );
         let running =
             json!({ "n": 3, "startedAt": "2026-11-16T09:30:01.000Z", "outcome": "Running" });
         check(
             &json!({ "state": "Running", "attemptCount": 3, "attempts": [running] }),
-            "\n…           2 attempts, only counted\n\
+            "\n…           2 attempts not recorded\n\
              Attempt 3   2026-11-16 09:30:01Z, running\n\
-             \nNext        attempt 3 has run for 4.0 s; it is the last one\n",
+             \nNext        attempt 3 has been running for 4.0 s; this is the last attempt\n",
         );
         check(
             &json!({ "state": "Waiting", "functionMissing": true, "throttledCount": 3 }),
-            "\nNext        it waits until everstep.yaml has a function `f` again; `everstep invocations cancel i` ends it\n",
+            "\nNext        waits until everstep.yaml has a function `f` again; to cancel it, run `everstep invocations cancel i`\n",
         );
         check(
             &json!({ "state": "Exhausted", "redrivenAs": "j" }),
-            "Redriven as j\n\nNext        it was sent back: `everstep invocations show j`\n",
+            "Redriven as j\n\nNext        redriven: `everstep invocations show j`\n",
         );
     }
 
@@ -333,13 +335,13 @@ mod tests {
             &json!({ "state": "Succeeded", "session": {
                 "status": "RUNNING", "steps": [step("f", true), step("g", false)],
             } }),
-            "\nSession     RUNNING\n            f (i) has ended\n            g (i) has not ended\n",
+            "\nSession     RUNNING\n            f (i): ended\n            g (i): running\n",
         );
         check(
             &json!({ "state": "Succeeded", "session": {
                 "status": "FAILED", "error": "E", "cause": "no", "failedFunction": "g", "steps": [],
             } }),
-            "\nSession     FAILED: E of g\n",
+            "\nSession     FAILED: E in g\n",
         );
     }
 
@@ -357,26 +359,26 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_wrote() {
+    fn the_output_of_an_attempt() {
         let attempt = json!({
             "n": 1000, "startedAt": "2026-11-16T09:30:01.000Z", "endedAt": "2026-11-16T09:30:01.000Z",
             "outcome": "Failed", "errorType": "E", "errorMessage": "no", "log": ["[ERROR] E\rat app.py", "done"],
         });
         check(
             &json!({ "state": "Exhausted", "attempts": [attempt] }),
-            "\n…            999 attempts, only counted\n\
+            "\n…            999 attempts not recorded\n\
              Attempt 1000 2026-11-16 09:30:01Z, failed after 0 ms\n             E: no\n             \
-             it wrote:\n               [ERROR] E\n               at app.py\n               done\n",
+             output:\n               [ERROR] E\n               at app.py\n               done\n",
         );
     }
 
     #[test]
-    fn who_is_told() {
+    fn destinations_and_successors() {
         let to = |on: &str, kind: &str| json!({ "on": on, "kind": kind, "target": "function:g" });
         check(
             &json!({ "state": "Cancelled", "destinations": [to("Success", "destination"), to("Failure", "next")] }),
-            "\nGoes to     function:g, which is told on success\n            \
-             function:g, which follows on failure\n",
+            "\nDestination function:g (is notified on success)\n            \
+             function:g (runs next on failure)\n",
         );
     }
 }

@@ -1,14 +1,16 @@
-//! How a function failed, in words: from what it answered, or from the record of an attempt.
+//! How a function failed, as text: from its response, or from the record of an attempt.
 
 use serde_json::Value;
 
-use super::shown;
-use crate::output::count;
+use everstep_source::words::count;
+
+use crate::text::{member, payload};
 
 /// `ValueError: no funds`
-pub(crate) fn head(failure: &Value) -> String {
-    let name = match shown::text(failure, "errorType") {
-        name if name.is_empty() => "an error without a name".to_owned(),
+#[must_use]
+pub fn head(failure: &Value) -> String {
+    let name = match member(failure, "errorType") {
+        name if name.is_empty() => "unnamed error".to_owned(),
         name => name,
     };
     let message = match &failure["errorMessage"] {
@@ -21,31 +23,34 @@ pub(crate) fn head(failure: &Value) -> String {
     if message.is_empty() { name } else { format!("{name}: {message}") }
 }
 
-/// Where it was raised, line by line. Python's clients say `stackTrace`, those for Node.js `trace`.
-pub(crate) fn stack(failure: &Value) -> Vec<String> {
+/// Where it was raised, line by line: `stackTrace` in Python, `trace` in Node.js.
+#[must_use]
+pub fn stack(failure: &Value) -> Vec<String> {
     let entries = failure.get("stackTrace").or_else(|| failure.get("trace"));
     let entries = entries.and_then(Value::as_array).into_iter().flatten();
     let lines = entries.filter_map(Value::as_str).flat_map(str::lines);
     let mut lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
-    // Node.js says first what is said already.
+    // Node.js repeats the error first.
     if lines.first().is_some_and(|line| *line == head(failure)) {
         lines.remove(0);
     }
     lines
 }
 
-/// The last lines that it wrote before it failed, from the record of an attempt.
-pub(crate) fn log(failure: &Value) -> Vec<String> {
+/// The last lines of its output, from the record of an attempt.
+#[must_use]
+pub fn log(failure: &Value) -> Vec<String> {
     let lines = failure["log"].as_array().into_iter().flatten();
-    let lines = written(lines.filter_map(Value::as_str));
-    // The last line of a command is its message.
-    let said = lines.len() == 1 && failure["errorMessage"].as_str() == Some(&lines[0]);
-    if said { Vec::new() } else { lines }
+    let lines = printable(lines.filter_map(Value::as_str));
+    // A command's last line is its error message.
+    let repeated = lines.len() == 1 && failure["errorMessage"].as_str() == Some(&lines[0]);
+    if repeated { Vec::new() } else { lines }
 }
 
-/// As they can stand in a terminal: Python's client has one line for a whole trace, and colours are not for
-/// others' windows.
-pub(crate) fn written<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+/// Lines that are safe to print: Python's client writes a whole trace in one line, and a function may write
+/// colours.
+#[must_use]
+pub fn printable<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
     lines.flat_map(|line| line.split('\r')).map(plain).filter(|line| !line.is_empty()).collect()
 }
 
@@ -64,42 +69,43 @@ fn plain(line: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// How many lines of an answer are shown.
+/// How many lines of a response are shown.
 const BODY_LINES_MAX: usize = 20;
 const BODY_CHARS_MAX: usize = 200;
 
-/// What a service has said besides its status.
-pub(crate) fn body(failure: &Value) -> Vec<String> {
+/// The body of a service's response.
+#[must_use]
+pub fn body(failure: &Value) -> Vec<String> {
     let text = match &failure["body"] {
         Value::Null => return Vec::new(),
         Value::String(text) => text.clone(),
-        value => shown::payload(&value.to_string(), BODY_CHARS_MAX),
+        value => payload(&value.to_string(), BODY_CHARS_MAX),
     };
-    let mut lines = written(text.lines());
+    let mut lines = printable(text.lines());
     let left_out = lines.len().saturating_sub(BODY_LINES_MAX);
     if left_out > 0 {
         lines.truncate(BODY_LINES_MAX);
-        lines.push(format!("… {}, left out here", count(left_out, "line")));
+        lines.push(format!("… {} not shown", count(left_out, "line")));
     }
     lines
 }
 
-/// What can be done about one that is a dead letter.
-pub(crate) fn remedy(invocation: &Value) -> String {
-    let id = shown::text(invocation, "invocationId");
-    let first = match shown::text(invocation, "reason").as_str() {
-        "ZeroReservedConcurrency" => "give its function a `concurrency` of 1 or more, then ",
+/// What to do about a dead letter.
+#[must_use]
+pub fn remedy(invocation: &Value) -> String {
+    let id = member(invocation, "invocationId");
+    let first = match member(invocation, "reason").as_str() {
+        "ZeroReservedConcurrency" => "set the function's `concurrency` to 1 or more; ",
         _ => "",
     };
-    format!(
-        "it is a dead letter: {first}`everstep deadletters redrive {id}` runs it again, with all its retries"
-    )
+    format!("dead letter; {first}to run it again, use `everstep deadletters redrive {id}`")
 }
 
-/// Lines below a head; nothing if there are none.
-pub(crate) fn indented(head: &str, lines: &[String]) -> String {
-    let told = lines.iter().map(|line| format!("    {line}\n"));
-    if lines.is_empty() { String::new() } else { format!("  {head}\n") + &told.collect::<String>() }
+/// Indented lines below a heading; empty if there are none.
+#[must_use]
+pub fn indented(head: &str, lines: &[String]) -> String {
+    let text = lines.iter().map(|line| format!("    {line}\n"));
+    if lines.is_empty() { String::new() } else { format!("  {head}\n") + &text.collect::<String>() }
 }
 
 #[cfg(test)]
@@ -108,8 +114,8 @@ mod tests {
 
     fn check(failure: &str, expected: &[&str]) {
         let failure = serde_json::from_str(failure).unwrap();
-        let told = [vec![head(&failure)], stack(&failure)].concat();
-        assert_eq!(told, expected, "{failure}");
+        let text = [vec![head(&failure)], stack(&failure)].concat();
+        assert_eq!(text, expected, "{failure}");
     }
 
     #[test]
@@ -123,8 +129,8 @@ mod tests {
             &["Error: no", "    at a.js:1"],
         );
         check(r#"{"errorType": "Out"}"#, &["Out"]);
-        check(r#"{"errorMessage": {"a": 1}}"#, &[r#"an error without a name: {"a":1}"#]);
-        check(r#""text""#, &["an error without a name"]);
+        check(r#"{"errorMessage": {"a": 1}}"#, &[r#"unnamed error: {"a":1}"#]);
+        check(r#""text""#, &["unnamed error"]);
     }
 
     #[test]
@@ -136,7 +142,7 @@ mod tests {
         check("<p>\u{1b}[31mno</p>\r\n\n".into(), &["<p>no</p>"]);
         check(Value::Null, &[]);
         let long = body_of(&"a\n".repeat(25).into());
-        assert_eq!((long.len(), &*long[20]), (21, "… 5 lines, left out here"));
+        assert_eq!((long.len(), &*long[20]), (21, "… 5 lines not shown"));
     }
 
     fn body_of(body: &Value) -> Vec<String> {
