@@ -17,19 +17,19 @@ use tokio::runtime::Runtime;
 /// Requests before all is forgotten: what they have made would fill the memory.
 const REQUESTS_MAX: usize = 2000;
 
-struct House {
+struct Fixture {
     runtime: Runtime,
     service: Arc<Service>,
     requests: usize,
 }
 
-impl Drop for House {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.service.shut_down();
     }
 }
 
-impl House {
+impl Fixture {
     /// A service that has a machine and an activity, so that requests find something.
     fn new() -> Self {
         let runtime = Runtime::new().expect("threads can be had");
@@ -41,13 +41,13 @@ impl House {
         });
         service.start(None, Arc::new(Silent)).expect("an empty store opens");
         drop(entered);
-        let house = Self { runtime, service, requests: 0 };
+        let fixture = Self { runtime, service, requests: 0 };
         let definition = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}"#;
         let role = "arn:aws:iam::123456789012:role/r";
         let machine = json!({ "name": "m", "definition": definition, "roleArn": role });
-        house.call(Operation::CreateStateMachine, &machine).expect("a good request");
-        house.call(Operation::CreateActivity, &json!({ "name": "a" })).expect("a good request");
-        house
+        fixture.call(Operation::CreateStateMachine, &machine).expect("a good request");
+        fixture.call(Operation::CreateActivity, &json!({ "name": "a" })).expect("a good request");
+        fixture
     }
 
     fn call(&self, operation: Operation, body: &Value) -> Result<Value, everstep_api::protocol::Error> {
@@ -55,14 +55,14 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.service.shut_down();
     }
 }
 
 thread_local! {
-    static HOUSE: RefCell<Option<House>> = const { RefCell::new(None) };
+    static HOUSE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -83,13 +83,13 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn called(operation: Operation, body: &Value) -> Result<Value, everstep_api::protocol::Error> {
-    HOUSE.with_borrow_mut(|house| {
-        if house.as_ref().is_some_and(|house| house.requests >= REQUESTS_MAX) {
-            *house = None;
+    HOUSE.with_borrow_mut(|fixture| {
+        if fixture.as_ref().is_some_and(|fixture| fixture.requests >= REQUESTS_MAX) {
+            *fixture = None;
         }
-        let house = house.get_or_insert_with(House::new);
-        house.requests += 1;
-        let answer = house.call(operation, body)?;
+        let fixture = fixture.get_or_insert_with(Fixture::new);
+        fixture.requests += 1;
+        let answer = fixture.call(operation, body)?;
         assert_eq!(conforms(operation, &answer), Ok(()), "{operation:?}: {answer}");
         Ok(answer)
     })

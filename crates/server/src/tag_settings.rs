@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use everstep_api::protocol::{Common, Error};
 use everstep_interpreter::Dialect;
+use everstep_target::{Invalid, Target};
 
 use crate::catalog::Machine;
 use crate::service::Service;
@@ -35,25 +36,25 @@ pub struct Syntax;
 impl Targets for Syntax {
     fn problem(&self, target: &str) -> Option<String> {
         let is_name = |name: &str| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+            name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
         };
-        let is_address = |rest: &str| {
-            let host = rest.strip_prefix("//").unwrap_or_default();
-            !host.starts_with('/') && !host.is_empty() && host.chars().all(|c| c.is_ascii_graphic())
-        };
-        match target.split_once(':') {
-            _ if target.contains("${") => {
-                Some("only targets in everstep.yaml can have variables".to_owned())
+        let why = match Target::parse(target) {
+            Ok(target) if target.has_variables() => {
+                "only targets in everstep.yaml can have variables"
             }
-            Some(("function" | "stateMachine", name)) if is_name(name) => None,
-            Some(("http" | "https", rest)) if is_address(rest) => None,
-            // Who may call the API may not write everywhere that the server may.
-            Some(("file", _)) => Some("a file can only be named in everstep.yaml".to_owned()),
-            Some(("queue", _)) => Some("queues are not supported yet".to_owned()),
-            _ => Some(
-                "invalid target: use function:NAME, stateMachine:NAME or https://...".to_owned(),
-            ),
-        }
+            Ok(Target::Function(name) | Target::StateMachine(name)) if is_name(&name) => {
+                return None;
+            }
+            Ok(Target::Http(_)) => return None,
+            // A caller of the API must not write wherever the server may.
+            Ok(Target::File(_)) => "a file can only be named in everstep.yaml",
+            Ok(Target::Queue(_)) => "queues are not supported yet",
+            Ok(_) | Err(Invalid::Form) => {
+                "invalid target: use function:NAME, stateMachine:NAME or https://..."
+            }
+            Err(Invalid::Url(why)) => return Some(format!("invalid target: {why}")),
+        };
+        Some(why.to_owned())
     }
 }
 

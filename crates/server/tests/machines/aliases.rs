@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{House, NOW, machine_arn};
+use crate::fixture::{Fixture, NOW, machine_arn};
 
 fn alias(name: &str, routes: &[(&str, u32)]) -> Value {
     json!({ "name": name, "routingConfiguration": routing(routes) })
@@ -20,27 +20,27 @@ fn named(arn: &str) -> Value {
 
 #[tokio::test]
 async fn an_alias_is_created_described_updated_and_deleted() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let (one, two) =
-        (house.publish_changed(&arn, "a").await, house.publish_changed(&arn, "b").await);
+        (fixture.publish_changed(&arn, "a").await, fixture.publish_changed(&arn, "b").await);
     let prod = format!("{arn}:PROD");
     let created = json!({ "stateMachineAliasArn": prod, "creationDate": NOW });
-    house.check("CreateStateMachineAlias", alias("PROD", &[(&one, 100)]), created.clone()).await;
-    house.pass_seconds(1);
-    house.check("CreateStateMachineAlias", alias("PROD", &[(&one, 100)]), created).await;
+    fixture.check("CreateStateMachineAlias", alias("PROD", &[(&one, 100)]), created.clone()).await;
+    fixture.pass_seconds(1);
+    fixture.check("CreateStateMachineAlias", alias("PROD", &[(&one, 100)]), created).await;
     let different = alias("PROD", &[(&two, 100)]);
     let expected = "ConflictException: Failed to create alias because an alias with the same name \
                     and a different routing configuration already exists.";
-    house.refused("CreateStateMachineAlias", different, expected).await;
+    fixture.refused("CreateStateMachineAlias", different, expected).await;
     let routes = [(one.as_str(), 30), (two.as_str(), 70)];
     let update = json!({ "stateMachineAliasArn": prod, "description": "d",
         "routingConfiguration": routing(&routes) });
-    house
+    fixture
         .check("UpdateStateMachineAlias", update.clone(), json!({ "updateDate": NOW + 1.0 }))
         .await;
-    house.pass_seconds(1);
-    house.check("UpdateStateMachineAlias", update, json!({ "updateDate": NOW + 1.0 })).await;
+    fixture.pass_seconds(1);
+    fixture.check("UpdateStateMachineAlias", update, json!({ "updateDate": NOW + 1.0 })).await;
     let described = json!({
         "stateMachineAliasArn": prod,
         "name": "PROD",
@@ -49,31 +49,31 @@ async fn an_alias_is_created_described_updated_and_deleted() {
         "updateDate": NOW + 1.0,
         "description": "d",
     });
-    house.check("DescribeStateMachineAlias", named(&prod), described).await;
-    let machine = house.call("DescribeStateMachine", json!({ "stateMachineArn": prod })).await;
+    fixture.check("DescribeStateMachineAlias", named(&prod), described).await;
+    let machine = fixture.call("DescribeStateMachine", json!({ "stateMachineArn": prod })).await;
     assert_eq!(machine["stateMachineArn"], two.as_str());
-    house.check("DeleteStateMachineAlias", named(&prod), json!({})).await;
+    fixture.check("DeleteStateMachineAlias", named(&prod), json!({})).await;
     let expected = format!("ResourceNotFound: Resource not found: '{prod}'");
     for operation in
         ["DescribeStateMachineAlias", "DeleteStateMachineAlias", "UpdateStateMachineAlias"]
     {
         let body = json!({ "stateMachineAliasArn": prod, "description": "d" });
-        house.refused(operation, body, &expected).await;
+        fixture.refused(operation, body, &expected).await;
     }
 }
 
 #[tokio::test]
 async fn executions_go_where_their_alias_leads() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let (one, two) =
-        (house.publish_changed(&arn, "a").await, house.publish_changed(&arn, "b").await);
-    house.call("CreateStateMachineAlias", alias("PROD", &[(&one, 0), (&two, 100)])).await;
+        (fixture.publish_changed(&arn, "a").await, fixture.publish_changed(&arn, "b").await);
+    fixture.call("CreateStateMachineAlias", alias("PROD", &[(&one, 0), (&two, 100)])).await;
     let prod = format!("{arn}:PROD");
     for _ in 0..20 {
-        let started = house.call("StartExecution", json!({ "stateMachineArn": prod })).await;
+        let started = fixture.call("StartExecution", json!({ "stateMachineArn": prod })).await;
         let body = json!({ "executionArn": started["executionArn"] });
-        let execution = house.call("DescribeExecution", body).await;
+        let execution = fixture.call("DescribeExecution", body).await;
         assert_eq!(execution["stateMachineVersionArn"], two.as_str());
         assert_eq!(execution["stateMachineAliasArn"], prod.as_str());
     }
@@ -81,12 +81,12 @@ async fn executions_go_where_their_alias_leads() {
 
 #[tokio::test]
 async fn routes_that_lead_nowhere_are_refused() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let (one, two) =
-        (house.publish_changed(&arn, "a").await, house.publish_changed(&arn, "b").await);
-    let other = house.machine("n").await;
-    let foreign = house.publish_changed(&other, "a").await;
+        (fixture.publish_changed(&arn, "a").await, fixture.publish_changed(&arn, "b").await);
+    let other = fixture.machine("n").await;
+    let foreign = fixture.publish_changed(&other, "a").await;
     let none = format!("{arn}:9");
     let prod = format!("{arn}:PROD");
     let invalid = "ValidationException: ";
@@ -119,68 +119,68 @@ async fn routes_that_lead_nowhere_are_refused() {
             format!("InvalidArn: Invalid Arn: 'Resource type not valid in this context: {arn}'"),
         ),
     ];
-    house.call("CreateStateMachineAlias", alias("KNOWN", &[(&one, 100)])).await;
+    fixture.call("CreateStateMachineAlias", alias("KNOWN", &[(&one, 100)])).await;
     for (routes, expected) in cases {
-        house.refused("CreateStateMachineAlias", alias("PROD", &routes), &expected).await;
+        fixture.refused("CreateStateMachineAlias", alias("PROD", &routes), &expected).await;
         let update = json!({ "stateMachineAliasArn": format!("{arn}:KNOWN"),
             "routingConfiguration": routing(&routes) });
-        house.refused("UpdateStateMachineAlias", update, &expected).await;
+        fixture.refused("UpdateStateMachineAlias", update, &expected).await;
     }
     let gone = format!("{}:1", machine_arn("none"));
     let expected = format!("ResourceNotFound: Resource not found: '{}'", machine_arn("none"));
-    house.refused("CreateStateMachineAlias", alias("PROD", &[(&gone, 100)]), &expected).await;
+    fixture.refused("CreateStateMachineAlias", alias("PROD", &[(&gone, 100)]), &expected).await;
     let known = format!("{arn}:KNOWN");
     let elsewhere = json!({ "stateMachineAliasArn": known,
         "routingConfiguration": routing(&[(&foreign, 100)]) });
     let expected = "ValidationException: Routes must lead to versions of the alias's state machine";
-    house.refused("UpdateStateMachineAlias", elsewhere, expected).await;
+    fixture.refused("UpdateStateMachineAlias", elsewhere, expected).await;
     let expected = "ValidationException: Either the description or the routing configuration must be \
                     specified";
-    house.refused("UpdateStateMachineAlias", named(&known), expected).await;
+    fixture.refused("UpdateStateMachineAlias", named(&known), expected).await;
 }
 
 #[tokio::test]
 async fn a_reason_is_given_for_wrong_routes() {
-    let house = House::new();
-    let arn = house.machine("m").await;
-    let one = house.publish_changed(&arn, "a").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
+    let one = fixture.publish_changed(&arn, "a").await;
     let body = alias("PROD", &[(&one, 1)]);
     let operation = everstep_api::protocol::Operation::CreateStateMachineAlias;
-    let error = house.service.call(operation, &body).await.expect_err("the weight is wrong");
+    let error = fixture.service.call(operation, &body).await.expect_err("the weight is wrong");
     let answer = everstep_api::protocol::Answer::error(&error, "id");
     assert!(answer.body.contains(r#""reason":"INVALID_ROUTING_CONFIGURATION""#), "{}", answer.body);
 }
 
 #[tokio::test]
 async fn a_machine_has_so_many_aliases() {
-    let house = House::new();
-    let arn = house.machine("m").await;
-    let one = house.publish_changed(&arn, "a").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
+    let one = fixture.publish_changed(&arn, "a").await;
     for number in 0..100 {
         let name = format!("alias-{number}");
-        house.call("CreateStateMachineAlias", alias(&name, &[(&one, 100)])).await;
+        fixture.call("CreateStateMachineAlias", alias(&name, &[(&one, 100)])).await;
     }
     let more = alias("more", &[(&one, 100)]);
     let expected = "ServiceQuotaExceededException: The state machine has 100 aliases: delete one to \
                     create another";
-    house.refused("CreateStateMachineAlias", more.clone(), expected).await;
-    house.call("DeleteStateMachineAlias", named(&format!("{arn}:alias-7"))).await;
-    house.call("CreateStateMachineAlias", more).await;
+    fixture.refused("CreateStateMachineAlias", more.clone(), expected).await;
+    fixture.call("DeleteStateMachineAlias", named(&format!("{arn}:alias-7"))).await;
+    fixture.call("CreateStateMachineAlias", more).await;
 }
 
 #[tokio::test]
 async fn aliases_are_listed_of_machines_and_of_versions() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let (one, two) =
-        (house.publish_changed(&arn, "a").await, house.publish_changed(&arn, "b").await);
+        (fixture.publish_changed(&arn, "a").await, fixture.publish_changed(&arn, "b").await);
     for (name, routes) in [
         ("first", vec![(one.as_str(), 100)]),
         ("second", vec![(two.as_str(), 100)]),
         ("both", vec![(one.as_str(), 50), (two.as_str(), 50)]),
     ] {
-        house.call("CreateStateMachineAlias", alias(name, &routes)).await;
-        house.pass_seconds(1);
+        fixture.call("CreateStateMachineAlias", alias(name, &routes)).await;
+        fixture.pass_seconds(1);
     }
     let listed = |answer: &Value| -> Vec<String> {
         let all = answer["stateMachineAliases"].as_array().expect("a list");
@@ -196,12 +196,12 @@ async fn aliases_are_listed_of_machines_and_of_versions() {
         (&two, vec!["both", "second"]),
     ] {
         let mut body = json!({ "stateMachineArn": of });
-        let all = house.call("ListStateMachineAliases", body.clone()).await;
+        let all = fixture.call("ListStateMachineAliases", body.clone()).await;
         assert_eq!(listed(&all), expected);
         body["maxResults"] = 1.into();
         let mut found = Vec::new();
         loop {
-            let page = house.call("ListStateMachineAliases", body.clone()).await;
+            let page = fixture.call("ListStateMachineAliases", body.clone()).await;
             found.extend(listed(&page));
             match page.get("nextToken") {
                 Some(token) => body["nextToken"] = token.clone(),
@@ -213,12 +213,12 @@ async fn aliases_are_listed_of_machines_and_of_versions() {
     let none = machine_arn("none");
     let expected = format!("StateMachineDoesNotExist: State Machine Does Not Exist: '{none}'");
     let body = json!({ "stateMachineArn": none });
-    house.refused("ListStateMachineAliases", body, &expected).await;
+    fixture.refused("ListStateMachineAliases", body, &expected).await;
     let version = format!("{arn}:9");
     let expected = format!("ResourceNotFound: Resource not found: '{version}'");
     let body = json!({ "stateMachineArn": version });
-    house.refused("ListStateMachineAliases", body, &expected).await;
+    fixture.refused("ListStateMachineAliases", body, &expected).await;
     let body = json!({ "stateMachineArn": arn, "nextToken": "x" });
     let expected = "InvalidToken: Invalid Token: 'Invalid token'";
-    house.refused("ListStateMachineAliases", body, expected).await;
+    fixture.refused("ListStateMachineAliases", body, expected).await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{House, NOW, ROLE, create, machine_arn, pass, task, with};
+use crate::fixture::{Fixture, NOW, ROLE, create, machine_arn, pass, task, with};
 
 const EXISTS: &str = "StateMachineAlreadyExists: State Machine Already Exists: \
                       'arn:aws:states:us-east-1:123456789012:stateMachine:m'";
@@ -24,19 +24,19 @@ fn described(name: &str) -> Value {
 
 #[tokio::test]
 async fn a_machine_is_created_and_described() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let created = json!({ "stateMachineArn": machine_arn("m"), "creationDate": NOW });
-    house.check("CreateStateMachine", create("m"), created).await;
+    fixture.check("CreateStateMachine", create("m"), created).await;
     let describe = json!({ "stateMachineArn": machine_arn("m") });
-    house.check("DescribeStateMachine", describe.clone(), described("m")).await;
+    fixture.check("DescribeStateMachine", describe.clone(), described("m")).await;
     let bare = with(describe, json!({ "includedData": "METADATA_ONLY" }));
     let expected = with(described("m"), json!({ "definition": "{}" }));
-    house.check("DescribeStateMachine", bare, expected).await;
+    fixture.check("DescribeStateMachine", bare, expected).await;
 }
 
 #[tokio::test]
 async fn configurations_are_shown_as_they_were_given() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let group = "arn:aws:logs:us-east-1:123456789012:log-group:g:*";
     let destinations = json!([{ "cloudWatchLogsLogGroup": { "logGroupArn": group } }]);
     let given = json!({
@@ -45,7 +45,7 @@ async fn configurations_are_shown_as_they_were_given() {
         "tracingConfiguration": { "enabled": true },
         "encryptionConfiguration": { "type": "CUSTOMER_MANAGED_KMS_KEY", "kmsKeyId": "k" },
     });
-    house.call("CreateStateMachine", with(create("m"), given)).await;
+    fixture.call("CreateStateMachine", with(create("m"), given)).await;
     let expected = json!({
         "type": "EXPRESS",
         "loggingConfiguration":
@@ -58,27 +58,29 @@ async fn configurations_are_shown_as_they_were_given() {
         },
     });
     let describe = json!({ "stateMachineArn": machine_arn("m") });
-    house.check("DescribeStateMachine", describe, with(described("m"), expected)).await;
+    fixture.check("DescribeStateMachine", describe, with(described("m"), expected)).await;
 }
 
 #[tokio::test]
 async fn variables_that_states_read_are_shown() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let assign = json!({ "Type": "Pass", "Assign": { "x": 1 }, "Next": "B" });
     let read = json!({ "Type": "Pass", "Parameters": { "y.$": "$x" }, "End": true });
     let definition = json!({ "StartAt": "A", "States": { "A": assign, "B": read } }).to_string();
-    house.call("CreateStateMachine", with(create("m"), json!({ "definition": definition }))).await;
+    fixture
+        .call("CreateStateMachine", with(create("m"), json!({ "definition": definition })))
+        .await;
     let answer =
-        house.call("DescribeStateMachine", json!({ "stateMachineArn": machine_arn("m") })).await;
+        fixture.call("DescribeStateMachine", json!({ "stateMachineArn": machine_arn("m") })).await;
     assert_eq!(answer["variableReferences"], json!({ "B": ["x"] }));
 }
 
 #[tokio::test]
 async fn a_request_that_is_repeated_finds_the_machine() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let created = json!({ "stateMachineArn": machine_arn("m"), "creationDate": NOW });
-    house.check("CreateStateMachine", create("m"), created.clone()).await;
-    house.pass_seconds(5);
+    fixture.check("CreateStateMachine", create("m"), created.clone()).await;
+    fixture.pass_seconds(5);
     // Role and tags are not compared, and what is the default may be said.
     for same in [
         json!({}),
@@ -88,10 +90,10 @@ async fn a_request_that_is_repeated_finds_the_machine() {
         json!({ "tracingConfiguration": { "enabled": false } }),
         json!({ "encryptionConfiguration": { "type": "AWS_OWNED_KEY" } }),
     ] {
-        house.check("CreateStateMachine", with(create("m"), same), created.clone()).await;
+        fixture.check("CreateStateMachine", with(create("m"), same), created.clone()).await;
     }
     let tags = json!({ "resourceArn": machine_arn("m") });
-    house.check("ListTagsForResource", tags, json!({ "tags": [] })).await;
+    fixture.check("ListTagsForResource", tags, json!({ "tags": [] })).await;
     let key = json!({ "type": "CUSTOMER_MANAGED_KMS_KEY", "kmsKeyId": "k" });
     for different in [
         json!({ "definition": task() }),
@@ -102,35 +104,35 @@ async fn a_request_that_is_repeated_finds_the_machine() {
         json!({ "tracingConfiguration": { "enabled": true } }),
         json!({ "encryptionConfiguration": key }),
     ] {
-        house.refused("CreateStateMachine", with(create("m"), different), EXISTS).await;
+        fixture.refused("CreateStateMachine", with(create("m"), different), EXISTS).await;
     }
 }
 
 #[tokio::test]
 async fn a_first_version_is_compared_as_it_was_asked_for() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let body = with(create("m"), json!({ "publish": true, "versionDescription": "first" }));
     let created = json!({
         "stateMachineArn": machine_arn("m"),
         "creationDate": NOW,
         "stateMachineVersionArn": format!("{}:1", machine_arn("m")),
     });
-    house.check("CreateStateMachine", body.clone(), created.clone()).await;
+    fixture.check("CreateStateMachine", body.clone(), created.clone()).await;
     let version = json!({ "stateMachineVersionArn": format!("{}:1", machine_arn("m")) });
-    house.check("DeleteStateMachineVersion", version, json!({})).await;
-    house.check("CreateStateMachine", body.clone(), created).await;
+    fixture.check("DeleteStateMachineVersion", version, json!({})).await;
+    fixture.check("CreateStateMachine", body.clone(), created).await;
     let other = with(body, json!({ "versionDescription": "second" }));
-    house.refused("CreateStateMachine", other, EXISTS).await;
-    house.refused("CreateStateMachine", create("m"), EXISTS).await;
+    fixture.refused("CreateStateMachine", other, EXISTS).await;
+    fixture.refused("CreateStateMachine", create("m"), EXISTS).await;
     // A version that was published later changes nothing about how the machine was created.
-    let later = house.machine("n").await;
-    house.call("PublishStateMachineVersion", json!({ "stateMachineArn": later })).await;
-    house.call("CreateStateMachine", create("n")).await;
+    let later = fixture.machine("n").await;
+    fixture.call("PublishStateMachineVersion", json!({ "stateMachineArn": later })).await;
+    fixture.call("CreateStateMachine", create("n")).await;
 }
 
 #[tokio::test]
 async fn what_cannot_be_created_is_refused() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let one = "InvalidLoggingConfiguration: Invalid Logging Configuration: Must specify exactly one \
                Log Destination.";
     let group =
@@ -178,23 +180,23 @@ async fn what_cannot_be_created_is_refused() {
         ),
     ];
     for (members, expected) in cases {
-        house.refused("CreateStateMachine", with(create("m"), members), expected).await;
+        fixture.refused("CreateStateMachine", with(create("m"), members), expected).await;
     }
-    house.check("ListStateMachines", json!({}), json!({ "stateMachines": [] })).await;
+    fixture.check("ListStateMachines", json!({}), json!({ "stateMachines": [] })).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_creations_at_once_one_counts() {
-    let house = std::sync::Arc::new(House::new());
+    let fixture = std::sync::Arc::new(Fixture::new());
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..16 {
-        let house = house.clone();
+        let fixture = fixture.clone();
         tasks.spawn(async move {
             let comment = json!({ "Comment": format!("{number}"), "StartAt": "A",
                 "States": { "A": { "Type": "Succeed" } } });
             let body = with(create("m"), json!({ "definition": comment.to_string() }));
             let operation = everstep_api::protocol::Operation::CreateStateMachine;
-            match house.service.call(operation, &body).await {
+            match fixture.service.call(operation, &body).await {
                 Ok(_) => 1,
                 Err(error) => {
                     assert_eq!(error.to_string(), EXISTS);
@@ -208,20 +210,22 @@ async fn of_many_creations_at_once_one_counts() {
 
 #[tokio::test]
 async fn descriptions_of_what_is_not_there_are_refused() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     for missing in
         [machine_arn("n"), format!("{arn}:1"), format!("{arn}:PROD"), format!("{arn}/map")]
     {
         let expected =
             format!("StateMachineDoesNotExist: State Machine Does Not Exist: '{missing}'");
         let body = json!({ "stateMachineArn": missing });
-        house.refused("DescribeStateMachine", body, &expected).await;
+        fixture.refused("DescribeStateMachine", body, &expected).await;
     }
     let activity = "arn:aws:states:us-east-1:123456789012:activity:a";
     let expected =
         format!("InvalidArn: Invalid Arn: 'Resource type not valid in this context: {activity}'");
-    house.refused("DescribeStateMachine", json!({ "stateMachineArn": activity }), &expected).await;
+    fixture
+        .refused("DescribeStateMachine", json!({ "stateMachineArn": activity }), &expected)
+        .await;
     let expected = "InvalidArn: Invalid Arn: 'Invalid ARN prefix: m'";
-    house.refused("DescribeStateMachine", json!({ "stateMachineArn": "m" }), expected).await;
+    fixture.refused("DescribeStateMachine", json!({ "stateMachineArn": "m" }), expected).await;
 }

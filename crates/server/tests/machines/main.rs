@@ -4,7 +4,7 @@ mod activities;
 mod aliases;
 mod creation;
 mod deletion;
-mod house;
+mod fixture;
 mod pages;
 mod server;
 mod tags;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{House, PLACE, create, with};
+use crate::fixture::{Fixture, PLACE, create, with};
 
 fn tags(of: &[(&str, &str)]) -> Value {
     of.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect()
@@ -10,76 +10,78 @@ fn tags(of: &[(&str, &str)]) -> Value {
 
 #[tokio::test]
 async fn tags_are_added_replaced_and_removed() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let given = json!({ "tags": tags(&[("a", "1"), ("b", "2")]) });
-    let created = house.call("CreateStateMachine", with(create("m"), given)).await;
-    let activity = house.call("CreateActivity", json!({ "name": "a" })).await;
+    let created = fixture.call("CreateStateMachine", with(create("m"), given)).await;
+    let activity = fixture.call("CreateActivity", json!({ "name": "a" })).await;
     let both = tags(&[("a", "1"), ("b", "2")]);
     let body = json!({ "resourceArn": activity["activityArn"], "tags": both });
-    house.check("TagResource", body, json!({})).await;
+    fixture.check("TagResource", body, json!({})).await;
     for arn in [&created["stateMachineArn"], &activity["activityArn"]] {
         let resource = json!({ "resourceArn": arn });
         let listed = json!({ "tags": tags(&[("a", "1"), ("b", "2")]) });
-        house.check("ListTagsForResource", resource.clone(), listed).await;
+        fixture.check("ListTagsForResource", resource.clone(), listed).await;
         let more = with(resource.clone(), json!({ "tags": tags(&[("b", "3"), ("c", "")]) }));
-        house.check("TagResource", more, json!({})).await;
+        fixture.check("TagResource", more, json!({})).await;
         let less = with(resource.clone(), json!({ "tagKeys": ["a", "none"] }));
-        house.check("UntagResource", less, json!({})).await;
+        fixture.check("UntagResource", less, json!({})).await;
         let listed = json!({ "tags": tags(&[("b", "3"), ("c", "")]) });
-        house.check("ListTagsForResource", resource, listed).await;
+        fixture.check("ListTagsForResource", resource, listed).await;
     }
 }
 
 #[tokio::test]
 async fn a_resource_has_so_many_tags() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let many = |range: std::ops::Range<usize>| -> Value {
         range.map(|n| json!({ "key": n.to_string(), "value": "v" })).collect()
     };
     let body = |tags: Value| json!({ "resourceArn": arn, "tags": tags });
-    house.check("TagResource", body(many(0..50)), json!({})).await;
-    house.check("TagResource", body(many(10..20)), json!({})).await;
+    fixture.check("TagResource", body(many(0..50)), json!({})).await;
+    fixture.check("TagResource", body(many(10..20)), json!({})).await;
     let expected = "TooManyTags: A resource has at most 50 tags";
-    house.refused("TagResource", body(many(50..51)), expected).await;
+    fixture.refused("TagResource", body(many(50..51)), expected).await;
     let at_once = with(create("n"), json!({ "tags": many(0..51) }));
-    house.refused("CreateStateMachine", at_once, expected).await;
+    fixture.refused("CreateStateMachine", at_once, expected).await;
 }
 
 #[tokio::test]
 async fn only_machines_and_activities_have_tags() {
-    let house = House::new();
-    let arn = house.machine("m").await;
-    let version = house.publish_changed(&arn, "a").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
+    let version = fixture.publish_changed(&arn, "a").await;
     let execution = format!("{PLACE}:execution:m:e");
     for other in [version, execution, format!("{PLACE}:activity:none"), format!("{arn}none")] {
         let expected = format!("ResourceNotFound: Resource not found: '{other}'");
         let body = json!({ "resourceArn": other, "tags": [], "tagKeys": [] });
         for operation in ["TagResource", "UntagResource", "ListTagsForResource"] {
-            house.refused(operation, body.clone(), &expected).await;
+            fixture.refused(operation, body.clone(), &expected).await;
         }
     }
     let body = json!({ "resourceArn": "m", "tags": [], "tagKeys": [] });
     for operation in ["TagResource", "UntagResource", "ListTagsForResource"] {
         let expected = "InvalidArn: Invalid Arn: 'Invalid ARN prefix: m'";
-        house.refused(operation, body.clone(), expected).await;
+        fixture.refused(operation, body.clone(), expected).await;
     }
     let reserved = json!({ "resourceArn": arn, "tags": tags(&[("aws:x", "v")]) });
     let expected = "ValidationException: Tag keys must not begin with 'aws:': 'aws:x'";
-    house.refused("TagResource", reserved, expected).await;
+    fixture.refused("TagResource", reserved, expected).await;
 }
 
 #[tokio::test]
 async fn settings_that_are_tags_are_checked() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let express = with(create("x"), json!({ "type": "EXPRESS" }));
-    let express = house.call("CreateStateMachine", express).await;
-    let activity = house.call("CreateActivity", json!({ "name": "a" })).await;
+    let express = fixture.call("CreateStateMachine", express).await;
+    let activity = fixture.call("CreateActivity", json!({ "name": "a" })).await;
     let own = tags(&[("everstep:dialect", "aws"), ("everstep:onFailure", "https://host/x?y=%20")]);
     let body = json!({ "resourceArn": arn, "tags": own });
-    house.check("TagResource", body, json!({})).await;
-    house.check("ListTagsForResource", json!({ "resourceArn": arn }), json!({ "tags": own })).await;
+    fixture.check("TagResource", body, json!({})).await;
+    fixture
+        .check("ListTagsForResource", json!({ "resourceArn": arn }), json!({ "tags": own }))
+        .await;
     let dialect = "The tag 'everstep:dialect' must be 'spec' or 'aws', not 'other'";
     let on_failure = "The tag 'everstep:onFailure' cannot be set for an EXPRESS state machine: its executions are not stored, \
                       so a failure may be lost in a crash";
@@ -90,10 +92,10 @@ async fn settings_that_are_tags_are_checked() {
         (&activity["activityArn"], ("everstep:dialect", "aws"), activities),
     ] {
         let body = json!({ "resourceArn": arn, "tags": tags(&[tag]) });
-        house.refused("TagResource", body, &format!("ValidationException: {expected}")).await;
+        fixture.refused("TagResource", body, &format!("ValidationException: {expected}")).await;
     }
     let body = with(create("n"), json!({ "tags": tags(&[("everstep:dialect", "other")]) }));
-    house.refused("CreateStateMachine", body, &format!("ValidationException: {dialect}")).await;
+    fixture.refused("CreateStateMachine", body, &format!("ValidationException: {dialect}")).await;
     let body = json!({ "name": "n", "tags": tags(&[("everstep:dialect", "aws")]) });
-    house.refused("CreateActivity", body, &format!("ValidationException: {activities}")).await;
+    fixture.refused("CreateActivity", body, &format!("ValidationException: {activities}")).await;
 }

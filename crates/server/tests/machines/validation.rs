@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{House, pass, with};
+use crate::fixture::{Fixture, pass, with};
 
 #[tokio::test]
 async fn definitions_are_validated() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let operation = "ValidateStateMachineDefinition";
     let good = json!({ "result": "OK", "diagnostics": [], "truncated": false });
-    house.check(operation, json!({ "definition": pass() }), good.clone()).await;
+    fixture.check(operation, json!({ "definition": pass() }), good.clone()).await;
     let mute = json!({ "StartAt": "A", "States": { "A": { "Type": "Fail" } } }).to_string();
-    house.check(operation, json!({ "definition": mute }), good.clone()).await;
+    fixture.check(operation, json!({ "definition": mute }), good.clone()).await;
     let errors = json!({ "definition": mute, "severity": "ERROR" });
-    house.check(operation, errors, good).await;
+    fixture.check(operation, errors, good).await;
     let warnings = json!({ "definition": mute, "severity": "WARNING" });
-    let advised = house.call(operation, warnings).await;
+    let advised = fixture.call(operation, warnings).await;
     assert_eq!(advised["result"], "OK");
     assert_eq!(advised["diagnostics"][0]["severity"], "WARNING");
     assert_eq!(advised["diagnostics"][0]["code"], "FAIL_WITHOUT_ERROR");
@@ -24,7 +24,7 @@ async fn definitions_are_validated() {
 
 #[tokio::test]
 async fn as_many_diagnostics_are_given_as_are_asked_for() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let state = json!({ "Type": "Pass", "Unknown": 1, "End": true });
     let states: serde_json::Map<String, Value> =
         (0..150).map(|number| (format!("S{number}"), state.clone())).collect();
@@ -32,7 +32,7 @@ async fn as_many_diagnostics_are_given_as_are_asked_for() {
     let body = json!({ "definition": definition });
     for (most, expected) in [(None, 100), (Some(0), 100), (Some(1), 1), (Some(100), 100)] {
         let body = with(body.clone(), json!({ "maxResults": most }));
-        let answer = house.call("ValidateStateMachineDefinition", body).await;
+        let answer = fixture.call("ValidateStateMachineDefinition", body).await;
         assert_eq!(answer["diagnostics"].as_array().map(Vec::len), Some(expected));
         assert_eq!((&answer["result"], &answer["truncated"]), (&json!("FAIL"), &json!(true)));
     }
@@ -40,13 +40,13 @@ async fn as_many_diagnostics_are_given_as_are_asked_for() {
 
 #[tokio::test]
 async fn the_type_matters() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let resource = "arn:aws:states:us-east-1:123456789012:activity:a";
     let state = json!({ "Type": "Task", "Resource": resource, "End": true });
     let definition = json!({ "StartAt": "T", "States": { "T": state } }).to_string();
     for (kind, expected) in [("STANDARD", "OK"), ("EXPRESS", "FAIL")] {
         let body = json!({ "definition": definition, "type": kind });
-        let answer = house.call("ValidateStateMachineDefinition", body).await;
+        let answer = fixture.call("ValidateStateMachineDefinition", body).await;
         assert_eq!(answer["result"], expected);
     }
 }

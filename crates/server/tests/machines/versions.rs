@@ -3,7 +3,7 @@
 use everstep_api::protocol::Operation;
 use serde_json::{Value, json};
 
-use crate::house::{House, NOW, machine_arn, pass};
+use crate::fixture::{Fixture, NOW, machine_arn, pass};
 
 fn of(arn: &str) -> Value {
     json!({ "stateMachineArn": arn })
@@ -11,14 +11,14 @@ fn of(arn: &str) -> Value {
 
 #[tokio::test]
 async fn a_revision_has_one_version() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let first = json!({ "stateMachineVersionArn": format!("{arn}:1"), "creationDate": NOW });
-    house.check("PublishStateMachineVersion", of(&arn), first.clone()).await;
-    house.pass_seconds(1);
+    fixture.check("PublishStateMachineVersion", of(&arn), first.clone()).await;
+    fixture.pass_seconds(1);
     let again = json!({ "stateMachineArn": arn, "revisionId": "INITIAL", "description": "d" });
-    house.check("PublishStateMachineVersion", again, first).await;
-    let described = house.call("DescribeStateMachine", of(&format!("{arn}:1"))).await;
+    fixture.check("PublishStateMachineVersion", again, first).await;
+    let described = fixture.call("DescribeStateMachine", of(&format!("{arn}:1"))).await;
     assert_eq!(described["stateMachineArn"], format!("{arn}:1"));
     assert_eq!((&described["revisionId"], &described["description"]), (&Value::Null, &Value::Null));
     assert_eq!(described["definition"], pass());
@@ -26,23 +26,23 @@ async fn a_revision_has_one_version() {
 
 #[tokio::test]
 async fn a_version_is_of_the_revision_that_is_meant() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let role = "arn:aws:iam::1:role/other";
     let update = json!({ "stateMachineArn": arn, "roleArn": role });
-    let revision = house.call("UpdateStateMachine", update).await["revisionId"].clone();
+    let revision = fixture.call("UpdateStateMachine", update).await["revisionId"].clone();
     let stale = json!({ "stateMachineArn": arn, "revisionId": "INITIAL" });
     let expected = format!(
         "ConflictException: Failed to publish the State Machine version for revision INITIAL. The \
          current State Machine revision is {}.",
         revision.as_str().expect("an id")
     );
-    house.refused("PublishStateMachineVersion", stale, &expected).await;
+    fixture.refused("PublishStateMachineVersion", stale, &expected).await;
     let body = json!({ "stateMachineArn": arn, "revisionId": revision, "description": "d" });
-    house.pass_seconds(1);
-    let published = house.call("PublishStateMachineVersion", body).await;
+    fixture.pass_seconds(1);
+    let published = fixture.call("PublishStateMachineVersion", body).await;
     assert_eq!(published["stateMachineVersionArn"], format!("{arn}:1"));
-    let described = house.call("DescribeStateMachine", of(&format!("{arn}:1"))).await;
+    let described = fixture.call("DescribeStateMachine", of(&format!("{arn}:1"))).await;
     assert_eq!(described["revisionId"], revision);
     assert_eq!(described["description"], "d");
     assert_eq!(described["creationDate"], NOW + 1.0);
@@ -50,81 +50,83 @@ async fn a_version_is_of_the_revision_that_is_meant() {
 
 #[tokio::test]
 async fn numbers_are_not_used_twice() {
-    let house = House::new();
-    let arn = house.machine("m").await;
-    house.call("PublishStateMachineVersion", of(&arn)).await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
+    fixture.call("PublishStateMachineVersion", of(&arn)).await;
     let delete = json!({ "stateMachineVersionArn": format!("{arn}:1") });
-    house.check("DeleteStateMachineVersion", delete.clone(), json!({})).await;
-    house.check("DeleteStateMachineVersion", delete, json!({})).await;
+    fixture.check("DeleteStateMachineVersion", delete.clone(), json!({})).await;
+    fixture.check("DeleteStateMachineVersion", delete, json!({})).await;
     let start = json!({ "stateMachineArn": format!("{arn}:1") });
     let missing = format!("StateMachineDoesNotExist: State Machine Does Not Exist: '{arn}:1'");
-    house.refused("StartExecution", start, &missing).await;
-    house.refused("DescribeStateMachine", of(&format!("{arn}:1")), &missing).await;
-    let published = house.call("PublishStateMachineVersion", of(&arn)).await;
+    fixture.refused("StartExecution", start, &missing).await;
+    fixture.refused("DescribeStateMachine", of(&format!("{arn}:1")), &missing).await;
+    let published = fixture.call("PublishStateMachineVersion", of(&arn)).await;
     assert_eq!(published["stateMachineVersionArn"], format!("{arn}:2"));
     let versions = json!({ "stateMachineVersions": [
         { "stateMachineVersionArn": format!("{arn}:2"), "creationDate": NOW },
     ] });
-    house.check("ListStateMachineVersions", of(&arn), versions).await;
+    fixture.check("ListStateMachineVersions", of(&arn), versions).await;
 }
 
 #[tokio::test]
 async fn a_version_that_an_alias_leads_to_stays() {
-    let house = House::new();
-    let arn = house.machine("m").await;
-    let version = house.publish_changed(&arn, "a").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
+    let version = fixture.publish_changed(&arn, "a").await;
     for name in ["PROD", "BETA"] {
         let routes = json!([{ "stateMachineVersionArn": version, "weight": 100 }]);
         let body = json!({ "name": name, "routingConfiguration": routes });
-        house.call("CreateStateMachineAlias", body).await;
+        fixture.call("CreateStateMachineAlias", body).await;
     }
     let delete = json!({ "stateMachineVersionArn": version });
     let expected = "ConflictException: Version to be deleted must not be referenced by an alias. \
                     Current list of aliases referencing this version: [BETA, PROD]";
-    house.refused("DeleteStateMachineVersion", delete.clone(), expected).await;
+    fixture.refused("DeleteStateMachineVersion", delete.clone(), expected).await;
     for name in ["PROD", "BETA"] {
         let alias = json!({ "stateMachineAliasArn": format!("{arn}:{name}") });
-        house.check("DeleteStateMachineAlias", alias, json!({})).await;
+        fixture.check("DeleteStateMachineAlias", alias, json!({})).await;
     }
-    house.check("DeleteStateMachineVersion", delete, json!({})).await;
+    fixture.check("DeleteStateMachineVersion", delete, json!({})).await;
 }
 
 #[tokio::test]
 async fn versions_of_what_is_not_there() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let none = machine_arn("none");
     let missing = format!("StateMachineDoesNotExist: State Machine Does Not Exist: '{none}'");
-    house.refused("PublishStateMachineVersion", of(&none), &missing).await;
-    house.check("ListStateMachineVersions", of(&none), json!({ "stateMachineVersions": [] })).await;
+    fixture.refused("PublishStateMachineVersion", of(&none), &missing).await;
+    fixture
+        .check("ListStateMachineVersions", of(&none), json!({ "stateMachineVersions": [] }))
+        .await;
     let labelled = format!("{arn}/map");
     let expected = format!(
         "ValidationException: This API does not support labelled state machine ARNs: '{labelled}'"
     );
-    house.refused("PublishStateMachineVersion", of(&labelled), &expected).await;
-    house.refused("ListStateMachineVersions", of(&labelled), &expected).await;
+    fixture.refused("PublishStateMachineVersion", of(&labelled), &expected).await;
+    fixture.refused("ListStateMachineVersions", of(&labelled), &expected).await;
     let delete = json!({ "stateMachineVersionArn": format!("{labelled}:1") });
     let expected = expected.replace(&labelled, &format!("{labelled}:1"));
-    house.refused("DeleteStateMachineVersion", delete, &expected).await;
+    fixture.refused("DeleteStateMachineVersion", delete, &expected).await;
     for wrong in [arn.clone(), format!("{arn}:PROD")] {
         let expected =
             format!("InvalidArn: Invalid Arn: 'Resource type not valid in this context: {wrong}'");
         let delete = json!({ "stateMachineVersionArn": wrong });
-        house.refused("DeleteStateMachineVersion", delete, &expected).await;
+        fixture.refused("DeleteStateMachineVersion", delete, &expected).await;
     }
 }
 
 /// Whichever comes first: no alias leads to a version that is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn aliases_and_deletions_at_once() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     let call = async |operation: Operation, body: Value| {
-        let answer = house.service.call(operation, &body).await;
+        let answer = fixture.service.call(operation, &body).await;
         answer.map_err(|error| error.name())
     };
     for round in 0..50 {
-        let version = house.publish_changed(&arn, &format!("r{round}")).await;
+        let version = fixture.publish_changed(&arn, &format!("r{round}")).await;
         let routes = json!([{ "stateMachineVersionArn": version, "weight": 100 }]);
         let alias = json!({ "name": format!("a{round}"), "routingConfiguration": routes });
         let delete = json!({ "stateMachineVersionArn": version });
@@ -144,18 +146,18 @@ async fn aliases_and_deletions_at_once() {
 
 #[tokio::test]
 async fn a_machine_has_so_many_versions() {
-    let house = House::new();
-    let arn = house.machine("m").await;
+    let fixture = Fixture::new();
+    let arn = fixture.machine("m").await;
     for number in 1..=1000 {
-        house.publish_changed(&arn, &number.to_string()).await;
+        fixture.publish_changed(&arn, &number.to_string()).await;
     }
     let update = json!({ "stateMachineArn": arn, "roleArn": "arn:aws:iam::1:role/x" });
-    house.call("UpdateStateMachine", update).await;
+    fixture.call("UpdateStateMachine", update).await;
     let expected = "ServiceQuotaExceededException: The state machine has 1000 versions: delete one \
                     to publish another";
-    house.refused("PublishStateMachineVersion", of(&arn), expected).await;
+    fixture.refused("PublishStateMachineVersion", of(&arn), expected).await;
     let delete = json!({ "stateMachineVersionArn": format!("{arn}:7") });
-    house.call("DeleteStateMachineVersion", delete).await;
-    let published = house.call("PublishStateMachineVersion", of(&arn)).await;
+    fixture.call("DeleteStateMachineVersion", delete).await;
+    let published = fixture.call("PublishStateMachineVersion", of(&arn)).await;
     assert_eq!(published["stateMachineVersionArn"], format!("{arn}:1001"));
 }

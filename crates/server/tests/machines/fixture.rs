@@ -15,9 +15,9 @@ pub(crate) const ROLE: &str = "arn:aws:iam::123456789012:role/r";
 /// The moment at which the clock stands, in seconds.
 pub(crate) const NOW: f64 = 1_700_000_000.0;
 
-struct Hand(AtomicI64);
+struct ManualClock(AtomicI64);
 
-impl Clock for Hand {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
@@ -25,9 +25,9 @@ impl Clock for Hand {
 
 /// Keeps tasks until the test answers.
 #[derive(Default)]
-struct Held(Mutex<Vec<Task>>);
+struct HeldTasks(Mutex<Vec<Task>>);
 
-impl TaskRunner for Held {
+impl TaskRunner for HeldTasks {
     fn dispatch(&self, task: Task) {
         self.0.lock().expect("no thread panics").push(task);
     }
@@ -79,23 +79,23 @@ impl Store for Disk {
     }
 }
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) service: Arc<Service>,
     pub(crate) store: Arc<Disk>,
-    clock: Arc<Hand>,
-    held: Arc<Held>,
+    clock: Arc<ManualClock>,
+    held: Arc<HeldTasks>,
 }
 
-impl Drop for House {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.service.shut_down();
     }
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(Hand(AtomicI64::new((NOW * 1000.0) as i64)));
-        let held = Arc::new(Held::default());
+        let clock = Arc::new(ManualClock(AtomicI64::new((NOW * 1000.0) as i64)));
+        let held = Arc::new(HeldTasks::default());
         let store = Arc::new(Disk::new());
         let service = Service::new(Parts {
             settings: Settings { workers: 1, ..Settings::default() },

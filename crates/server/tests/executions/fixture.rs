@@ -15,15 +15,15 @@ pub(crate) const PLACE: &str = "arn:aws:states:us-east-1:123456789012";
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A clock that stands still until it is set.
-pub(crate) struct Hands(pub(crate) AtomicI64);
+pub(crate) struct ManualClock(pub(crate) AtomicI64);
 
-impl Clock for Hands {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-/// Functions: `echo` answers with its payload, `fail` fails while it is told to, others never answer.
+/// Functions: `echo` answers with its payload, `fail` fails until `healed` is set, others never answer.
 #[derive(Default)]
 pub(crate) struct Functions {
     pub(crate) healed: AtomicBool,
@@ -38,7 +38,7 @@ impl TaskRunner for Functions {
         match resource.as_str().rsplit(':').next() {
             Some("echo" | "invoke.waitForTaskToken") => task.succeed(parameters.clone()),
             Some("fail") if self.healed.load(Ordering::SeqCst) => task.succeed(parameters.clone()),
-            Some("fail") => task.fail(Failure::new("Broken", "as it was told")),
+            Some("fail") => task.fail(Failure::new("Broken", "on purpose")),
             Some("silent") => {}
             _ => Unsupported.dispatch(task),
         }
@@ -53,14 +53,14 @@ impl Notifier for Functions {
     }
 }
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) store: Arc<MemoryStore>,
-    pub(crate) clock: Arc<Hands>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) functions: Arc<Functions>,
     pub(crate) service: Arc<Service>,
 }
 
-impl Drop for House {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.service.shut_down();
     }
@@ -68,10 +68,10 @@ impl Drop for House {
 
 pub(crate) type Refusal = (String, String);
 
-impl House {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let store = Arc::new(MemoryStore::new(4));
-        let clock = Arc::new(Hands(AtomicI64::new(1_700_000_000_123)));
+        let clock = Arc::new(ManualClock(AtomicI64::new(1_700_000_000_123)));
         let functions = Arc::<Functions>::default();
         let service = open(&store, &clock, &functions);
         Self { store, clock, functions, service }
@@ -108,9 +108,9 @@ impl House {
         name: &str,
         message: &str,
     ) {
-        let (found, said) = self.call(operation, body.clone()).await.expect_err("it is refused");
+        let (found, text) = self.call(operation, body.clone()).await.expect_err("it is refused");
         assert_eq!(found, name, "{}: {body}", operation.name());
-        assert!(said.contains(message), "{said}");
+        assert!(text.contains(message), "{text}");
     }
 
     pub(crate) async fn machine(&self, name: &str, definition: Value, express: bool) -> String {
@@ -135,7 +135,7 @@ impl House {
         self.ok(Operation::DescribeExecution, json!({ "executionArn": arn })).await
     }
 
-    /// What is told of an execution once it has this status.
+    /// The description of an execution once it has this status.
     pub(crate) async fn when(&self, arn: &str, status: &str) -> Value {
         for _ in 0..5000 {
             let described =
@@ -180,7 +180,7 @@ impl House {
 
 pub(crate) fn open(
     store: &Arc<MemoryStore>,
-    clock: &Arc<Hands>,
+    clock: &Arc<ManualClock>,
     functions: &Arc<Functions>,
 ) -> Arc<Service> {
     let service = Service::new(Parts {
