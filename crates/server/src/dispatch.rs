@@ -85,11 +85,11 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
     match kind {
         Kind::MapRun => {
             let inbox = service.map_runs.open(&task);
-            service.runtime.spawn(map_run::run(service.clone(), task, inbox));
+            service.spawn(map_run::run(service.clone(), task, inbox));
         }
         Kind::Activity { arn } => service.activities.offer(&arn, task),
         Kind::Operation(call) => {
-            service.runtime.spawn(nested::run(service.clone(), task, call));
+            service.spawn(nested::run(service.clone(), task, call));
         }
         Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),
@@ -110,7 +110,7 @@ impl TaskRunner for Dispatcher {
         service.tasks.cancel(cancelled.clone());
         // Tasks of EXPRESS workflows never wait for an execution that they have started.
         if !cancelled.execution_arn.contains(":express:") {
-            service.runtime.spawn(nested::cancel(service.clone(), cancelled));
+            service.spawn(nested::cancel(service.clone(), cancelled));
         }
     }
 

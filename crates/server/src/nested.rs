@@ -1,7 +1,7 @@
 //! Tasks that call this very service: executions that start executions, and all its other operations. What happens
 //! when is `everstep_drivers::nested`; here its requests are performed.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use everstep_api::arn::{Arn, Kind as ArnKind};
 use everstep_api::protocol::{Common, Error, Operation, check, timestamp};
@@ -62,14 +62,12 @@ pub(crate) async fn run(service: Arc<Service>, task: Task, call: Call) {
         body["name"] = task.request_id().into();
     }
     let clock = service.clock.clone();
-    let shell =
-        Shell { service: Arc::downgrade(&service), task, call, body, child_arn: String::new() };
-    drop(service);
+    let shell = Shell { service, task, call, body, child_arn: String::new() };
     shell.drive(&*clock).await;
 }
 
 struct Shell {
-    service: Weak<Service>,
+    service: Arc<Service>,
     task: Task,
     call: Call,
     body: Value,
@@ -101,9 +99,9 @@ impl Shell {
             Request::Watch(child) => self.watch(child).await.map(Input::Watched),
             Request::Describe(child) => self.describe(child).map(Input::Described),
             Request::Stop(child) => {
-                let service = self.service.upgrade()?;
-                let stopped = match is_started_by(&service, child, &self.task.token()) {
-                    true => stop(&service, child).await,
+                let service = &self.service;
+                let stopped = match is_started_by(service, child, &self.task.token()) {
+                    true => stop(service, child).await,
                     false => Ok(()),
                 };
                 Some(Input::Stopped(stopped))
@@ -120,7 +118,7 @@ impl Shell {
     }
 
     async fn call(&mut self) -> Option<Result<Called, Refusal>> {
-        let service = self.service.upgrade()?;
+        let service = self.service.clone();
         let operation = self.call.operation;
         let called = if operation == Operation::StartExecution {
             self.start(&service).await
@@ -156,9 +154,10 @@ impl Shell {
     async fn submit(&self, output: Payload) -> Option<Result<(), Refusal>> {
         let (id, attempt) = (self.task.execution, self.task.attempt);
         let report = Report::Submitted { output };
-        let service = self.service.upgrade()?;
-        let reported =
-            service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
+        let reported = self
+            .service
+            .ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) })
+            .await;
         match reported {
             Ok(()) => Some(Ok(())),
             Err(Engine::Busy) => Some(Err(Refusal::Busy)),
@@ -169,9 +168,8 @@ impl Shell {
         }
     }
 
-    /// Does not hold the service while it waits.
     async fn watch(&self, id: ExecutionId) -> Option<Result<(), Refusal>> {
-        let pending = self.service.upgrade()?.request(|reply| Message::Watch { id, reply });
+        let pending = self.service.request(|reply| Message::Watch { id, reply });
         match pending.await {
             Ok(Ok(_)) => Some(Ok(())),
             Ok(Err(Engine::Busy)) => Some(Err(Refusal::Busy)),
@@ -186,12 +184,11 @@ impl Shell {
 
     /// How the task ends; nothing within if the execution runs again.
     fn describe(&self, id: ExecutionId) -> Option<Option<Result<Payload, Failure>>> {
-        let service = self.service.upgrade()?;
-        let summary = service.reader.summary(id).ok()??;
+        let summary = self.service.reader.summary(id).ok()??;
         if summary.standing == Standing::Running {
             return Some(None);
         }
-        result(&service, self.call.pattern, &summary).map(Some)
+        result(&self.service, self.call.pattern, &summary).map(Some)
     }
 }
 

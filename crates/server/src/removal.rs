@@ -1,7 +1,7 @@
 //! State machines that are being deleted. What is removed when is `everstep_drivers::removal`; here its requests
 //! are performed.
 
-use std::sync::Weak;
+use std::sync::Arc;
 use std::time::Duration;
 
 use everstep_api::protocol::Error;
@@ -12,7 +12,7 @@ use crate::catalog::{Change, Definition, Deleting, Entry, Machine, Order, Settin
 use crate::map_run;
 use crate::service::{Service, engine_error};
 
-/// How often machines that wait for their executions are looked at, unless somebody asks for them.
+/// How often machines that wait for their executions are checked; a request for one checks it too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Executions that are removed at a time.
 const EXECUTIONS_AT_A_TIME: usize = 200;
@@ -21,15 +21,14 @@ const ROWS_AT_A_TIME: usize = 32;
 /// Machines that are looked at in one go.
 const MACHINES_AT_A_TIME: usize = 1000;
 
-/// Removes what can be removed, for as long as the service is there.
-pub(crate) async fn look_after(service: Weak<Service>) {
+/// Removes what can be removed, until the service fails.
+pub(crate) async fn look_after(service: Arc<Service>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let Some(service) = service.upgrade() else { return };
         if service.failure().is_some() {
             return;
         }
-        // What fails now is tried again; that nothing can be stored any more is told elsewhere.
+        // What fails now is retried; a store that has failed is reported elsewhere.
         let _ = look(&service).await;
     }
 }

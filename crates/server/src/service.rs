@@ -12,6 +12,7 @@ use everstep_interpreter::{Dialect, Limits};
 use everstep_store::Store;
 use serde_json::Value;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use crate::activities::Activities;
 use crate::args::Args;
@@ -90,8 +91,9 @@ pub struct Service {
     pub(crate) task_observer: Option<Arc<dyn TaskObserver>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: Place,
-    /// Where work that waits is done.
-    pub(crate) runtime: Handle,
+    runtime: Handle,
+    /// Whether the engine has stopped.
+    stopped: watch::Sender<bool>,
     /// By the id of a revision and the settings of the machine then, which do not make a new one.
     prepared: Mutex<HashMap<(String, Own), Arc<Prepared>>>,
 }
@@ -122,6 +124,7 @@ impl Service {
             clock: parts.clock,
             place: parts.place,
             runtime: Handle::current(),
+            stopped: watch::Sender::new(false),
             prepared: Mutex::default(),
         })
     }
@@ -133,7 +136,7 @@ impl Service {
         observer: Arc<dyn Observer>,
     ) -> everstep_executions::Result<()> {
         self.engine.start(Arc::new(Dispatcher { service: self.clone(), notifier }), observer)?;
-        self.runtime.spawn(removal::look_after(Arc::downgrade(self)));
+        self.spawn(removal::look_after(self.clone()));
         Ok(())
     }
 
@@ -169,6 +172,19 @@ impl Service {
     /// Stops executions, and waits until all that was accepted is durable. Blocks.
     pub fn shut_down(&self) {
         self.engine.shut_down();
+        self.stopped.send_replace(true);
+    }
+
+    /// Runs work beside the engine. Work that is left when the engine has stopped is dropped, as a crash would:
+    /// the next start brings it back.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut stopped = self.stopped.subscribe();
+        self.runtime.spawn(async move {
+            tokio::select! {
+                () = work => {}
+                _ = stopped.wait_for(|stopped| *stopped) => {}
+            }
+        });
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

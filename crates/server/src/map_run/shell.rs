@@ -1,6 +1,6 @@
 //! Performs the requests of a Map Run's driver.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use everstep_asl::model::{ExecutionType, Mode};
 use everstep_drivers::map_run::{
@@ -43,7 +43,7 @@ async fn drive(service: Arc<Service>, task: &Task, inbox: Inbox) -> Result<()> {
     let (run, children) = (plan.run, plan.items.len());
     let (driver, requests) = Driver::open(plan, stored, service.now_ms());
     let shell = Shell {
-        service: Arc::downgrade(&service),
+        service,
         task: task.clone(),
         asked: asked.clone(),
         run,
@@ -52,7 +52,6 @@ async fn drive(service: Arc<Service>, task: &Task, inbox: Inbox) -> Result<()> {
         inbox,
         cancelled: Vec::new(),
     };
-    drop(service);
     shell.drive(driver, requests).await
 }
 
@@ -92,7 +91,7 @@ async fn prepare(service: &Service, task: &Task, asked: &MapRun) -> Result<(Fami
 }
 
 struct Shell {
-    service: Weak<Service>,
+    service: Arc<Service>,
     task: Task,
     asked: MapRun,
     run: u32,
@@ -106,16 +105,14 @@ struct Shell {
 impl Shell {
     async fn drive(mut self, mut driver: Driver, mut requests: Vec<Request>) -> Result<()> {
         loop {
-            let service = self.service.upgrade().ok_or(Engine::Stopped)?;
             for request in requests {
-                self.perform(&service, &driver, request)?;
+                self.perform(&driver, request)?;
             }
             if driver.is_over() {
                 return Ok(());
             }
             self.inbox.live.set(driver.tallies());
-            let clock = service.clock.clone();
-            drop(service);
+            let clock = self.service.clock.clone();
             let event = match driver.next_due_ms() {
                 None => self.inbox.events.recv().await,
                 Some(due_ms) => tokio::select! {
@@ -138,7 +135,8 @@ impl Shell {
         }
     }
 
-    fn perform(&self, service: &Arc<Service>, driver: &Driver, request: Request) -> Result<()> {
+    fn perform(&self, driver: &Driver, request: Request) -> Result<()> {
+        let service = &self.service;
         match request {
             Request::Write(notes) => self.write(service, notes),
             Request::Survey => self.survey(service),
