@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// A definition and all that was found in it.
 #[must_use]
-pub fn checked(definition: &str, express: bool) -> Parsed {
+pub(crate) fn checked(definition: &str, express: bool) -> Parsed {
     let workflow_type = if express { WorkflowType::Express } else { WorkflowType::Standard };
     // The name says that it is JSON: the service takes nothing else.
     parse(
@@ -17,12 +17,12 @@ pub fn checked(definition: &str, express: bool) -> Parsed {
 }
 
 /// What the service would say about it, in its order.
-pub fn forms(parsed: &Parsed) -> impl Iterator<Item = &ServiceForm> {
+pub(crate) fn forms(parsed: &Parsed) -> impl Iterator<Item = &ServiceForm> {
     parsed.diagnostics.iter().filter_map(|diagnostic| diagnostic.service.as_ref())
 }
 
 /// A definition that can become a state machine, or the message of `InvalidDefinition`.
-pub fn accepted(definition: &str, express: bool) -> Result<Machine, String> {
+pub(crate) fn accepted(definition: &str, express: bool) -> Result<Machine, String> {
     let parsed = checked(definition, express);
     let words: Vec<String> = forms(&parsed).map(in_words).collect();
     match parsed.into_machine() {
@@ -40,7 +40,7 @@ fn in_words(form: &ServiceForm) -> String {
 /// The answer of `ValidateStateMachineDefinition`: errors, and with `warnings` our advice as well; at most
 /// `most` of them.
 #[must_use]
-pub fn validated(definition: &str, express: bool, warnings: bool, most: usize) -> Value {
+pub(crate) fn validated(definition: &str, express: bool, warnings: bool, most: usize) -> Value {
     let parsed = checked(definition, express);
     let refused = forms(&parsed).next().is_some();
     let errors = forms(&parsed)
@@ -69,7 +69,7 @@ fn diagnostic(severity: &str, code: &str, message: &str, location: Option<&str>)
 
 /// `variableReferences` of a machine; nothing if no state reads a variable.
 #[must_use]
-pub fn references(machine: &Machine) -> Option<Value> {
+pub(crate) fn references(machine: &Machine) -> Option<Value> {
     Some(everstep_asl::references(machine)).filter(|all| !all.is_empty()).map(|all| json!(all))
 }
 

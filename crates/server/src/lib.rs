@@ -1,12 +1,18 @@
-//! The server: what each operation of the API does, the service that operations work on, the HTTP server that
-//! carries them, the functions beside them, and how all of it is started and stopped.
+//! The server: where the engines meet the wire.
 //!
-//! What command lines look like and how problems are shown is not known here.
+//! - `http`: connections, requests, authentication;
+//! - `operations`: what each operation of the API does, on a `Service`;
+//! - `dispatch`: who runs a task; `map_run`, `nested`, `activities` and `removal` run the machines of the crate
+//!   `drivers`;
+//! - `functions`: functions and their invocations;
+//! - `process`: the server as a process: settings, start, reload, shutdown.
+//!
+//! It knows nothing of command lines, nor of how problems are shown: a `Frontend` does that.
 
 mod activities;
 mod args;
 mod catalog;
-pub mod definition;
+mod definition;
 mod dispatch;
 mod functions;
 mod http;
