@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_executions::{
-    Cancelled, Ended, Error, ExecutionId, Failed, Message, Parts, Postbox, Prepared, Reply, Report,
-    Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner, World,
+    Cancelled, Ended, Error, ExecutionId, Failed, Message, Note, Parts, Postbox, Prepared, Reply,
+    Report, Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner,
+    World,
 };
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
@@ -520,4 +521,31 @@ fn an_engine_that_lost_its_shard_can_write_no_more() {
     let lost = everstep_store::Error::Unexpected { space: Space::Catalog };
     assert_eq!(refused, Err(Error::Store(lost)));
     assert_eq!(old.standing("a"), Some(Standing::Running));
+}
+
+/// A note that is on its way when its execution is removed is removed with it.
+#[test]
+fn nothing_is_left_of_a_note_that_was_on_its_way() {
+    let slow = Behaviour { durable_at_once: false, ..AT_ONCE };
+    let disk = Arc::new(CrashingStore::new(1, 7, slow));
+    let mut stage = Stage::open(disk.clone(), Settings::default(), 1_700_000_000_000);
+    let pass = json!({"StartAt": "P", "States": {"P": {"Type": "Pass", "End": true}}});
+    let start = Start::new("e", stage.prepared(&pass), Payload::new(json!({})));
+    let reply = Box::new(|_| {});
+    let start = Message::Start { start: Box::new(start), reply, watcher: None };
+    stage.shard.handle(start, stage.now_ms);
+    disk.settle(usize::MAX);
+    let id = ExecutionId::of("e");
+    let notes = vec![Note { key: b"k".to_vec(), text: Some(b"text".to_vec()) }];
+    stage.shard.handle(Message::Note { id, notes, reply: Box::new(|_| {}) }, stage.now_ms);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let reply = Box::new(move |answer| drop(sender.send(answer)));
+    stage.shard.handle(Message::Delete { id, reply }, stage.now_ms);
+    for _ in 0..3 {
+        disk.settle(usize::MAX);
+        stage.deliver();
+    }
+    assert_eq!(receiver.try_recv(), Ok(Ok(())));
+    let of_it = |key: &[u8]| key.windows(16).any(|part| part == id.bytes());
+    assert!(!disk.durable().keys().any(|(.., key)| of_it(key)));
 }

@@ -9,6 +9,7 @@ use everstep_executions::{
 use everstep_history::{Attempt, Event, Payload};
 
 use crate::disk::Disk;
+use crate::drivers::{Drivers, Parent};
 use crate::functions::Functions;
 use crate::ledger::{Ledger, Life};
 use crate::tasks::Witness;
@@ -30,15 +31,16 @@ pub(crate) struct Evidence {
     pub(crate) subjects: Vec<Subject>,
     pub(crate) ledger: Ledger,
     pub(crate) witness: Witness,
-    /// The last sign of life of attempts that must send them.
+    /// The last heartbeat of attempts that must send them.
     pub(crate) signs: BTreeMap<(ExecutionId, Attempt), i64>,
-    /// Failures that were told, by their execution, its start and its step.
-    pub(crate) told: BTreeMap<(ExecutionId, i64, u32), Told>,
+    /// Failures that left the engine, by their execution, its start and its step.
+    pub(crate) notified: BTreeMap<(ExecutionId, i64, u32), Notified>,
     /// What replies have said.
     pub(crate) facts: Vec<(ExecutionId, Fact)>,
     /// Requests that an engine has taken and not answered.
     pub(crate) outstanding: BTreeMap<u64, Request>,
     pub(crate) functions: Functions,
+    pub(crate) drivers: Drivers,
 }
 
 pub(crate) struct Machine {
@@ -49,14 +51,16 @@ pub(crate) struct Machine {
     pub(crate) long: bool,
     /// Records of invocations are sent to it.
     pub(crate) sink: bool,
+    /// Clients do not start its executions: Map Runs and tasks do.
+    pub(crate) child: bool,
 }
 
-/// A failure that was told.
+/// A failure that left the engine to be notified.
 #[derive(Default)]
-pub(crate) struct Told {
-    /// The engines that told it.
+pub(crate) struct Notified {
+    /// The engines that it left.
     pub(crate) by: Vec<u32>,
-    /// The engine that was last answered.
+    /// The engine that was told so last.
     pub(crate) answered: Option<u32>,
     /// The key of the invocation that it became.
     pub(crate) invocation: Option<String>,
@@ -72,6 +76,7 @@ pub(crate) struct Subject {
     pub(crate) delete_sent: bool,
     /// Starts and deletes that have not been answered.
     pub(crate) unsettled: usize,
+    pub(crate) parent: Parent,
 }
 
 #[derive(Debug, Clone)]
@@ -157,9 +162,12 @@ impl Evidence {
     pub(crate) fn scheduled(&self, id: ExecutionId, wanted: Attempt) -> Option<(&Event, u64, u32)> {
         let mut steps = self.ledger.of(id).rev().flat_map(|life| life.steps.iter().rev());
         steps.find_map(|step| {
-            let event = step.events.iter().find(
-                |event| matches!(event, Event::TaskScheduled { attempt, .. } if *attempt == wanted),
-            )?;
+            let event = step.events.iter().find(|event| match event {
+                Event::TaskScheduled { attempt, .. }
+                | Event::MapRunStarted { attempt, .. }
+                | Event::MapRunRedriven { attempt, .. } => *attempt == wanted,
+                _ => false,
+            })?;
             Some((event, step.batch, step.generation))
         })
     }

@@ -27,9 +27,9 @@ pub enum Fault {
     DispatchesTwice,
     /// Tasks are dispatched again under another number.
     RenamesTasks,
-    /// The engine is told a time that is an hour ahead.
+    /// The engine is given a time that is an hour ahead.
     ClockLies,
-    /// Workers are told that their result counts when it does not.
+    /// Workers get the answer that their result counts when it does not.
     AcceptsEverything,
     /// Results do not reach the engine.
     LosesResults,
@@ -37,11 +37,11 @@ pub enum Fault {
     SwallowsReplies,
     /// A crash takes the rows of executions with it.
     LosesStarts,
-    /// Nobody is told of failures.
-    TellsNobody,
+    /// No failure is notified.
+    NotifiesNobody,
     /// The disk loses what has yet to be done outside.
     DropsOutbox,
-    /// Somebody else takes the shard over.
+    /// Another engine takes the shard over.
     AnotherOwner,
     /// Shards get their turn an hour later than they asked for.
     LateTurns,
@@ -67,10 +67,20 @@ pub enum Fault {
     DeliversEarly,
     /// Records are confirmed, and never reach their destination.
     LosesRecords,
-    /// Workers are told that their answer counts when it does not.
+    /// Workers get the receipt that their answer counts when it does not.
     AcceptsStaleAnswers,
     /// The disk loses what sessions hear of their steps.
     DropsSteps,
+    /// A Map Run that is taken up again gives its children other names.
+    RenamesChildren,
+    /// A Map Run is told that its children have succeeded.
+    MiscountsChildren,
+    /// A task that is dispatched again starts another execution.
+    RenamesNested,
+    /// Cancellations are confirmed, and nothing is stopped.
+    DropsCancellations,
+    /// Tasks of activities are not offered to workers.
+    ForgetsOffers,
     /// Failures are said to have been notified, and are not.
     ForgetsNotifications,
 }

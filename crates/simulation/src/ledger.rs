@@ -99,8 +99,10 @@ impl Ledger {
             match (space, value) {
                 (Space::Journal, Some(record)) => {
                     let id = id.ok_or((None, "a key of the journal is too short".to_owned()))?;
-                    let (arn, prepared) =
-                        who(id).ok_or((None, format!("{id:?} is nobody's execution")))?;
+                    let (arn, prepared) = who(id).ok_or((
+                        None,
+                        format!("{id:?} is an execution that no client has started"),
+                    ))?;
                     self.write(id, arn, prepared, key, record, moment)
                         .map_err(|what| (Some(id), what))?;
                     touched.push(id);

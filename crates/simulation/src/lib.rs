@@ -1,5 +1,5 @@
 //! A seeded world in which the real interpreter and the real shards run on a virtual clock, beside a disk
-//! that is slow, fails and forgets, workers that answer late, twice or never, and clients that try again.
+//! that is slow, fails and forgets, workers that answer late, twice or never, and clients that retry.
 //!
 //! The same seed gives the same run. What must always hold are the checkers, one file each. See
 //! `docs/design/simulation.md`.
@@ -7,6 +7,7 @@
 mod checkers;
 mod dice;
 mod disk;
+mod drivers;
 mod evidence;
 mod fault;
 mod functions;

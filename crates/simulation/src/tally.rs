@@ -12,9 +12,15 @@ pub struct Tally {
     pub invocations: u64,
     pub attempts: u64,
     pub deliveries: u64,
+    pub map_runs: u64,
+    pub children: u64,
+    pub nested: u64,
     /// Crashes while an invocation was open, and while a record was on its way.
     pub crashes_in_invocations: u64,
     pub crashes_in_deliveries: u64,
+    /// Crashes while a Map Run, or a task that had started an execution, was driven.
+    pub crashes_in_map_runs: u64,
+    pub crashes_in_nested: u64,
     /// Of everything that happened.
     pub digest: u64,
 }
@@ -28,6 +34,11 @@ impl AddAssign<&Self> for Tally {
         self.invocations += other.invocations;
         self.attempts += other.attempts;
         self.deliveries += other.deliveries;
+        self.map_runs += other.map_runs;
+        self.children += other.children;
+        self.nested += other.nested;
+        self.crashes_in_map_runs += other.crashes_in_map_runs;
+        self.crashes_in_nested += other.crashes_in_nested;
         self.crashes_in_invocations += other.crashes_in_invocations;
         self.crashes_in_deliveries += other.crashes_in_deliveries;
     }
@@ -39,10 +50,20 @@ impl fmt::Display for Tally {
         writeln!(f, "{steps} steps")?;
         writeln!(f, "{executions} executions, {dispatches} tasks dispatched")?;
         writeln!(f, "{invocations} invocations, {attempts} attempts, {deliveries} deliveries")?;
+        let Self { map_runs, children, nested, .. } = self;
+        writeln!(
+            f,
+            "{map_runs} Map Runs taken up, {children} children, {nested} nested executions"
+        )?;
         write!(
             f,
-            "{} crashes: {} with open invocations, {} with records on their way",
-            self.crashes, self.crashes_in_invocations, self.crashes_in_deliveries
+            "{} crashes: {} inside Map Runs, {} inside nested executions, {} inside invocations, {} \
+             inside deliveries",
+            self.crashes,
+            self.crashes_in_map_runs,
+            self.crashes_in_nested,
+            self.crashes_in_invocations,
+            self.crashes_in_deliveries
         )
     }
 }

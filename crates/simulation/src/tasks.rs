@@ -22,7 +22,7 @@ pub(crate) enum Asked {
     Dispatch(Box<Task>, u64),
     Cancel(Cancelled),
     /// Likewise.
-    Tell(Box<Failed>, u64),
+    Notify(Box<Failed>, u64),
 }
 
 impl Runner {
@@ -57,8 +57,8 @@ impl TaskRunner for Runner {
     }
 
     fn tell(&self, failed: Failed) {
-        if self.fault != Some(Fault::TellsNobody) {
-            self.push(Asked::Tell(Box::new(failed), self.disk.durable_to()));
+        if self.fault != Some(Fault::NotifiesNobody) {
+            self.push(Asked::Notify(Box::new(failed), self.disk.durable_to()));
         }
     }
 }
@@ -68,20 +68,23 @@ impl TaskRunner for Runner {
 pub(crate) enum Way {
     /// The engine calls and waits for the answer.
     Call,
-    /// It is handed on, and somebody sends the result with the token.
+    /// It is handed on, and the result comes with the token.
     Callback,
     /// A worker asks for it.
     Activity,
+    /// This service does it itself.
+    Driven,
 }
 
 pub(crate) fn way(job: &Job) -> Way {
     match job {
         Job::Call { resource, .. } => match (&**resource, resource.pattern()) {
             (Resource::Activity { .. }, _) => Way::Activity,
+            (Resource::Service { service, .. }, _) if service == "states" => Way::Driven,
             (_, Pattern::WaitForTaskToken) => Way::Callback,
             _ => Way::Call,
         },
-        Job::MapRun { .. } => Way::Call,
+        Job::MapRun { .. } => Way::Driven,
     }
 }
 
@@ -100,7 +103,7 @@ pub(crate) struct Tried {
     pub(crate) answers: Vec<Given>,
     /// What workers are still going to say.
     pub(crate) flying: usize,
-    /// Nobody is going to answer, for now.
+    /// It is not going to be answered, for now.
     pub(crate) held: bool,
     pub(crate) cancelled: bool,
 }
@@ -114,7 +117,7 @@ pub(crate) struct Dispatched {
     pub(crate) now_ms: i64,
 }
 
-/// A result that somebody sent.
+/// A result that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) number: u64,
@@ -124,7 +127,7 @@ pub(crate) struct Given {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nobody knows, or not yet.
+    /// It is not known, or not yet.
     Open,
     Counted,
     Refused,

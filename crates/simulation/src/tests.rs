@@ -96,9 +96,9 @@ fn lost_replies_are_noticed() {
 }
 
 #[test]
-fn failures_that_nobody_is_told_of_are_noticed() {
-    check(Fault::TellsNobody, "failures_are_told");
-    check(Fault::DropsOutbox, "failures_are_told");
+fn failures_that_are_not_notified_are_noticed() {
+    check(Fault::NotifiesNobody, "failures_are_notified");
+    check(Fault::DropsOutbox, "failures_are_notified");
 }
 
 #[test]
@@ -166,4 +166,29 @@ fn a_session_that_does_not_hear_of_its_steps_is_noticed() {
 #[test]
 fn a_notification_that_is_forgotten_is_noticed() {
     check(Fault::ForgetsNotifications, "notifications_become_invocations");
+}
+
+#[test]
+fn a_child_under_two_names_is_noticed() {
+    check(Fault::RenamesChildren, "children_have_one_name");
+}
+
+#[test]
+fn a_tally_that_is_not_that_of_the_children_is_noticed() {
+    check(Fault::MiscountsChildren, "map_run_tally_equals_children");
+}
+
+#[test]
+fn an_execution_that_a_task_starts_twice_is_noticed() {
+    check(Fault::RenamesNested, "nested_found_again");
+}
+
+#[test]
+fn children_that_are_not_stopped_are_noticed() {
+    check(Fault::DropsCancellations, "stop_reaches_children");
+}
+
+#[test]
+fn a_task_that_no_worker_can_find_is_noticed() {
+    check(Fault::ForgetsOffers, "no_offered_task_is_stranded");
 }

@@ -16,8 +16,8 @@ pub(crate) struct Drawn {
     pub(crate) definition: Value,
     pub(crate) express: bool,
     pub(crate) aws: bool,
-    /// Somebody is told of its failures.
-    pub(crate) told: bool,
+    /// Its failures are notified.
+    pub(crate) notifies: bool,
     /// No task in it: its executions may have their names used again.
     pub(crate) plain: bool,
     /// Hundreds of steps, each soon.
@@ -26,26 +26,61 @@ pub(crate) struct Drawn {
 
 /// A state machine.
 pub(crate) fn draw(dice: &mut Dice) -> Drawn {
-    let (aws, told) = (dice.percent(40), dice.percent(60));
+    let (aws, notifies) = (dice.percent(40), dice.percent(60));
     if dice.percent(1) {
-        return Drawn { definition: long(), express: false, aws, told, plain: false, long: true };
+        return Drawn {
+            definition: long(),
+            express: false,
+            aws,
+            notifies,
+            plain: false,
+            long: true,
+        };
+    }
+    if dice.percent(25) {
+        return parent(dice, aws, notifies);
     }
     let express = dice.percent(12);
     let plain = !express && dice.percent(15);
-    let mut scope = Scope { dice, express, plain, states: 0 };
+    let mut scope = Scope { dice, express, plain, states: 0, child: false };
     let mut definition = scope.machine(0);
     if dice.percent(20) {
         let seconds = dice.pick(&[5, 60, 15 * MINUTE, DAY]);
         definition["TimeoutSeconds"] = json!(seconds);
     }
-    Drawn { definition, express, aws, told, plain, long: false }
+    Drawn { definition, express, aws, notifies, plain, long: false }
+}
+
+/// One that starts executions: a distributed Map, or a task that waits for what it starts, among others.
+fn parent(dice: &mut Dice, aws: bool, notifies: bool) -> Drawn {
+    let mut scope = Scope { dice, express: false, plain: false, states: 0, child: false };
+    let mut definition = scope.machine(0);
+    let mut state = if scope.dice.percent(75) {
+        scope.map_run("Handler")
+    } else {
+        let mut state = scope.nested();
+        scope.handle(&mut state, "Handler");
+        state
+    };
+    state["Next"] = definition["StartAt"].clone();
+    definition["States"]["Handler"] = json!({"Type": "Pass", "End": true});
+    definition["States"]["Parent"] = state;
+    definition["StartAt"] = json!("Parent");
+    Drawn { definition, express: false, aws, notifies, plain: false, long: false }
 }
 
 /// The state machine that records of invocations are sent to. It fails never, so nothing follows from it.
 pub(crate) fn sink() -> Drawn {
     let definition = json!({"StartAt": "W", "States": {
         "W": {"Type": "Wait", "Seconds": 5, "End": true}}});
-    Drawn { definition, express: false, aws: false, told: false, plain: true, long: false }
+    Drawn { definition, express: false, aws: false, notifies: false, plain: true, long: false }
+}
+
+/// The state machine that tasks start.
+pub(crate) fn nested(dice: &mut Dice) -> Drawn {
+    let mut scope = Scope { dice, express: false, plain: false, states: 0, child: true };
+    let definition = scope.machine(1);
+    Drawn { definition, express: false, aws: false, notifies: false, plain: false, long: false }
 }
 
 /// An input that all of them take.
@@ -75,6 +110,8 @@ struct Scope<'d> {
     dice: &'d mut Dice,
     express: bool,
     plain: bool,
+    /// Within what a Map Run or a task starts: it starts nothing itself.
+    child: bool,
     /// States so far: names must differ in the whole machine.
     states: usize,
 }
@@ -118,8 +155,14 @@ impl Scope<'_> {
             4..=8 if self.plain => json!({"Type": "Wait", "Seconds": self.wait()}),
             4..=8 => self.task(handler),
             9 | 10 => self.parallel(depth, handler),
+            _ if self.is_parent() && self.dice.percent(70) => self.map_run(handler),
             _ => self.map(depth, handler),
         }
+    }
+
+    /// Whether it may start executions of its own.
+    fn is_parent(&self) -> bool {
+        !self.express && !self.plain && !self.child
     }
 
     fn choice(&mut self, next: Option<&String>, handler: &str) -> Value {
@@ -144,10 +187,16 @@ impl Scope<'_> {
     }
 
     fn task(&mut self, handler: &str) -> Value {
-        let mut state = match self.dice.below(if self.express { 3 } else { 6 }) {
+        let kinds = match (self.express, self.is_parent()) {
+            (true, _) => 3,
+            (_, true) => 7,
+            _ => 6,
+        };
+        let mut state = match self.dice.below(kinds) {
             0..=2 => json!({"Type": "Task", "Resource": function()}),
             3 => json!({"Type": "Task",
                 "Resource": "arn:aws:states:us-east-1:000000000000:activity:a"}),
+            6 => self.nested(),
             _ => {
                 json!({"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
                 "Parameters": {"QueueUrl": "https://example.com/q",
@@ -164,6 +213,13 @@ impl Scope<'_> {
         }
         self.handle(&mut state, handler);
         state
+    }
+
+    /// A task that starts an execution and waits for it.
+    fn nested(&mut self) -> Value {
+        json!({"Type": "Task", "Resource": "arn:aws:states:::states:startExecution.sync:2",
+            "ResultPath": "$.r", "Parameters": {"StateMachineArn":
+                "arn:aws:states:us-east-1:000000000000:stateMachine:nested"}})
     }
 
     fn handle(&mut self, state: &mut Value, handler: &str) {
@@ -218,6 +274,37 @@ impl Scope<'_> {
             "MaxConcurrency": self.dice.below(4),
             "ItemProcessor": self.machine(depth + 1),
         });
+        self.handle(&mut state, handler);
+        state
+    }
+
+    /// A distributed Map: each item, or batch of them, is an execution.
+    fn map_run(&mut self, handler: &str) -> Value {
+        let express = self.dice.percent(35);
+        let kind = if express { "EXPRESS" } else { "STANDARD" };
+        let mut child = Scope {
+            dice: &mut *self.dice,
+            express,
+            plain: false,
+            child: true,
+            states: self.states,
+        };
+        let mut processor = child.machine(1);
+        self.states = child.states;
+        processor["ProcessorConfig"] = json!({"Mode": "DISTRIBUTED", "ExecutionType": kind});
+        let mut state = json!({
+            "Type": "Map", "ItemsPath": "$.items", "ResultPath": "$.m",
+            "MaxConcurrency": self.dice.below(4),
+            "ItemProcessor": processor,
+        });
+        match self.dice.below(4) {
+            0 => state["ToleratedFailureCount"] = json!(self.dice.below(4)),
+            1 => state["ToleratedFailurePercentage"] = json!(self.dice.pick(&[10, 50, 100])),
+            _ => {}
+        }
+        if self.dice.percent(25) {
+            state["ItemBatcher"] = json!({"MaxItemsPerBatch": 2});
+        }
         self.handle(&mut state, handler);
         state
     }

@@ -30,7 +30,7 @@ crash: asl executions history interpreter store store-embedded
 drivers: asl executions history interpreter
 local: analysis asl drivers executions interpreter source story
 runners: asl client executions interpreter retry
-simulation: asl executions history interpreter invocations retry store
+simulation: asl drivers executions history interpreter invocations retry store
 server: api asl client config drivers executions expr history interpreter invocations retry runners signature source store store-embedded target
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
 xtask: api asl executions expr interpreter server simulation store

@@ -422,7 +422,8 @@ impl Driver {
             return;
         }
         let verdict = seen.verdict(self.record.redrives, self.record.redriven_ms);
-        if verdict == Verdict::Absent {
+        // It is being removed: until it is gone it can be neither redriven nor started again.
+        if matches!(verdict, Verdict::Absent | Verdict::Stale) {
             self.pause(now_ms);
         }
         self.active -= 1;

@@ -495,3 +495,26 @@ fn no_more_children_run_than_the_engine_takes() {
     let mut driver = World::new(case, 1).open(false);
     assert_eq!(driver.handle(Input::Written(Ok(())), 1).len(), CHILDREN_MAX);
 }
+
+/// A child whose time is over is refused until it is removed: its driver pauses meanwhile.
+#[test]
+fn a_child_that_is_being_removed_is_not_asked_for_without_end() {
+    let mut world = World::new(Case { children: 1, failing: &[0], ..CASE }, 1);
+    world.run(None);
+    world.redrives = 1;
+    world.now_ms += 1;
+    let mut driver = world.open(false);
+    driver.handle(Input::Written(Ok(())), 1);
+    let failed = Seen::Execution {
+        standing: Standing::Failed,
+        stopped_ms: Some(0),
+        result: Some(Err(Failure::default())),
+    };
+    let requests = driver.handle(Input::Surveyed(vec![failed.clone()]), 2);
+    assert_eq!(requests, [Request::Redrive(0)]);
+    let requests = driver.handle(Input::Redriven(0, Err(Refusal::Unexpected)), 3);
+    assert_eq!(requests, [Request::Look(0)]);
+    assert_eq!(driver.handle(Input::Looked(0, failed), 4), []);
+    let due = driver.next_due_ms().expect("a pause");
+    assert_eq!(driver.handle(Input::TimePassed, due), [Request::Redrive(0)]);
+}

@@ -55,6 +55,9 @@ pub struct Shard {
     uses: u64,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
+    /// Executions whose notes are on their way, each with the last commit of them: notes are removed with their
+    /// execution, and the store may not show these yet.
+    noting: HashMap<ExecutionId, u64>,
     next_sweep_ms: i64,
     swept_to: Vec<u8>,
     /// The last commit that removed something.
@@ -89,6 +92,7 @@ impl Shard {
             uses: 0,
             next_sweep_ms: now_ms + world.settings.sweep_every_ms,
             removing: HashMap::new(),
+            noting: HashMap::new(),
             swept_to: Vec::new(),
             sweep_ticket: 0,
             seeds,

@@ -145,7 +145,8 @@ impl Shard {
                 None => batch.remove(Space::Catalog, key),
             }
         }
-        self.commit(batch, vec![After::reply(reply, Ok(()))]);
+        let ticket = self.commit(batch, vec![After::reply(reply, Ok(()))]);
+        self.noting.insert(id, ticket);
     }
 
     pub(super) fn take_or_refuse<T>(

@@ -55,7 +55,7 @@ impl Shard {
         for (key, _) in &rows {
             let (_, id) = layout::parse_closed(key)
                 .ok_or_else(|| Error::damaged("a key of the closed executions cannot be read"))?;
-            if self.slots.get(&id).is_some_and(|slot| !self.ledger.is_acknowledged(slot.ticket)) {
+            if !self.is_settled(id) {
                 // What is on its way may be a redrive.
                 return Ok(true);
             }
@@ -86,7 +86,7 @@ impl Shard {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
             return self.answer(slot, reply, Err(error), now_ms);
         }
-        let ticket = slot.ticket;
+        let ticket = self.noting.get(&id).map_or(slot.ticket, |noted| slot.ticket.max(*noted));
         if !self.ledger.is_acknowledged(ticket) {
             // What is on its way must be there before it can be removed.
             let (postbox, again) = (self.world.postbox.clone(), Message::Delete { id, reply });
@@ -95,6 +95,13 @@ impl Shard {
             return self.put_back(slot, now_ms);
         }
         self.remove_and_answer(id, reply);
+    }
+
+    /// Whether all that was written of an execution is durable.
+    fn is_settled(&self, id: ExecutionId) -> bool {
+        let step = self.slots.get(&id).map(|slot| slot.ticket);
+        let tickets = step.into_iter().chain(self.noting.get(&id).copied());
+        tickets.into_iter().all(|ticket| self.ledger.is_acknowledged(ticket))
     }
 
     fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {

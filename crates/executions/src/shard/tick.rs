@@ -30,6 +30,7 @@ impl Shard {
         self.let_go();
         let ledger = &self.ledger;
         self.removing.retain(|_, ticket| !ledger.is_acknowledged(*ticket));
+        self.noting.retain(|_, ticket| !ledger.is_acknowledged(*ticket));
         (self.next_ms(now_ms), troubles)
     }
 

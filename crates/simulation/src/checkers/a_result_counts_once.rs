@@ -1,5 +1,5 @@
 //! Of all that is said of an attempt at most one result counts: the journal ends each attempt once, by a
-//! result that was sent, and nobody was told that another one counts.
+//! result that was sent, and no worker was told that another one counts.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,9 @@ impl Checker for Check {
 fn judge(life: &Life, attempt: Attempt, tried: &Tried, counted: Option<Option<u64>>) -> Verdict {
     if let Some(Some(number)) = counted {
         let sent = tried.answers.iter().any(|given| given.number == number);
-        ensure(sent, life.id, || format!("{attempt:?} has a result nobody sent: {number}"))?;
+        ensure(sent, life.id, || {
+            format!("{attempt:?} has a result that no worker sent: {number}")
+        })?;
     }
     for given in tried.answers.iter().filter(|given| given.fate == Fate::Counted) {
         ensure(counted == Some(Some(given.number)), life.id, || {

@@ -119,7 +119,7 @@ fn seen(evidence: &Evidence, life: &Life) -> Verdict {
     Ok(())
 }
 
-/// Of an attempt that was interrupted nobody can know whether it had reached its worker; nor of one that was
+/// Of an attempt that was interrupted it is not known whether it had reached its worker; nor of one that was
 /// cancelled, or is on its way.
 fn may_be_unseen(record: &AttemptRecord) -> bool {
     let cancelled =

@@ -1,5 +1,5 @@
 //! When faults have stopped, time has run on and tasks were answered, every execution is over, or waits for
-//! a callback or an activity that somebody outside still holds.
+//! a callback or an activity that a worker still holds.
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;

@@ -127,7 +127,10 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
                             .next_due_ms()
                             .is_some_and(|due| key[1..].starts_with(&ordered(due))))
             }
-            Space::Outbox => is_untold(evidence, life, key),
+            Space::Outbox => {
+                let cancels = key.len() == 20 && evidence.drivers.cancelling.contains(&life.id);
+                cancels || is_unnotified(evidence, life, key)
+            }
             _ => true,
         });
         if !right {
@@ -141,14 +144,16 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
     Ok(())
 }
 
-/// Whether a row of the outbox is about a failure that this engine has told without an answer.
-fn is_untold(evidence: &Evidence, life: &Life, key: &[u8]) -> bool {
+/// Whether a row of the outbox is about a failure that left this engine and was not confirmed.
+fn is_unnotified(evidence: &Evidence, life: &Life, key: &[u8]) -> bool {
     let started_ms = life.execution.started_ms();
     let sequence = key.get(16..20).and_then(|part| part.try_into().ok()).map(u32::from_be_bytes);
-    let told = sequence.and_then(|number| evidence.told.get(&(life.id, started_ms, number)));
+    let notified =
+        sequence.and_then(|number| evidence.notified.get(&(life.id, started_ms, number)));
     let now = evidence.generation;
     key.get(20..) == Some(&ordered(started_ms))
-        && told.is_some_and(|told| told.by.contains(&now) && told.answered != Some(now))
+        && notified
+            .is_some_and(|notified| notified.by.contains(&now) && notified.answered != Some(now))
 }
 
 fn list_key(_: &Evidence, life: &Life, list: everstep_executions::ListId) -> Vec<u8> {

@@ -7,16 +7,20 @@ mod accepted_is_never_lost;
 mod acknowledged_is_durable;
 mod an_answer_counts_once;
 mod attempts_exact;
+mod children_have_one_name;
 mod dead_letters_agree;
 mod every_execution_ends_or_waits_for_something;
 mod every_request_is_answered;
-mod failures_are_told;
+mod failures_are_notified;
 mod invocation_rows_agree;
 mod invocations_are_removed_in_time;
 mod lists_agree;
+mod map_run_tally_equals_children;
+mod nested_found_again;
 mod no_acknowledged_start_lost;
 mod no_attempt_after_a_later_one_ended;
 mod no_completed_step_run_again;
+mod no_offered_task_is_stranded;
 mod notifications_become_invocations;
 mod recovery_is_a_fold;
 mod retention_removes_everything;
@@ -24,6 +28,7 @@ mod retry_counts_exact;
 mod same_attempt_same_id;
 mod sessions_end;
 mod slots_are_kept;
+mod stop_reaches_children;
 mod timers_fire_and_never_early;
 
 use std::fmt;
@@ -81,8 +86,8 @@ trait Checker: Sync {
         Ok(())
     }
 
-    /// A failure was told when this batch was the last that was durable.
-    fn tell(&self, _evidence: &Evidence, _failed: &Failed, _durable_to: u64) -> Verdict {
+    /// A failure left to be notified when this batch was the last that was durable.
+    fn notify(&self, _evidence: &Evidence, _failed: &Failed, _durable_to: u64) -> Verdict {
         Ok(())
     }
 
@@ -154,16 +159,20 @@ const ALL: &[&dyn Checker] = &[
     &acknowledged_is_durable::Check,
     &an_answer_counts_once::Check,
     &attempts_exact::Check,
+    &children_have_one_name::Check,
     &dead_letters_agree::Check,
     &every_execution_ends_or_waits_for_something::Check,
     &every_request_is_answered::Check,
-    &failures_are_told::Check,
+    &failures_are_notified::Check,
     &invocation_rows_agree::Check,
     &invocations_are_removed_in_time::Check,
     &lists_agree::Check,
+    &map_run_tally_equals_children::Check,
+    &nested_found_again::Check,
     &no_acknowledged_start_lost::Check,
     &no_attempt_after_a_later_one_ended::Check,
     &no_completed_step_run_again::Check,
+    &no_offered_task_is_stranded::Check,
     &notifications_become_invocations::Check,
     &recovery_is_a_fold::Check,
     &retention_removes_everything::Check,
@@ -171,6 +180,7 @@ const ALL: &[&dyn Checker] = &[
     &same_attempt_same_id::Check,
     &sessions_end::Check,
     &slots_are_kept::Check,
+    &stop_reaches_children::Check,
     &timers_fire_and_never_early::Check,
 ];
 
@@ -203,8 +213,8 @@ pub(crate) fn dispatch(evidence: &Evidence, task: &Task, durable_to: u64) -> Out
     each(|checker| checker.dispatch(evidence, task, durable_to))
 }
 
-pub(crate) fn tell(evidence: &Evidence, failed: &Failed, durable_to: u64) -> Outcome {
-    each(|checker| checker.tell(evidence, failed, durable_to))
+pub(crate) fn notify(evidence: &Evidence, failed: &Failed, durable_to: u64) -> Outcome {
+    each(|checker| checker.notify(evidence, failed, durable_to))
 }
 
 pub(crate) fn reply(evidence: &Evidence, request: &Request, reply: &Reply) -> Outcome {

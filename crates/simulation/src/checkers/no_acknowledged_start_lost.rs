@@ -1,4 +1,4 @@
-//! A start that was acknowledged is never lost: until somebody deletes the execution or its time is over,
+//! A start that was acknowledged is never lost: until a client deletes the execution or its time is over,
 //! its row and its first step are on the disk, whatever crashes.
 
 use everstep_history::Event;

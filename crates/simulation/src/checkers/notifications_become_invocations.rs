@@ -13,12 +13,14 @@ impl Checker for Check {
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
         let durable_to = evidence.durable_to();
-        for ((id, ..), told) in &evidence.told {
-            let Some(key) = told.invocation.as_ref() else { continue };
+        for ((id, ..), notified) in &evidence.notified {
+            let Some(key) = notified.invocation.as_ref() else { continue };
             let lives = evidence.functions.ledger.all();
             let of_it = lives.filter(|life| life.invocation().key.as_ref() == Some(key));
             let found = of_it.filter(|life| life.to(durable_to).next().is_some()).count() > 0;
-            ensure(found, *id, || format!("its failure was notified, and {key} is nobody's key"))?;
+            ensure(found, *id, || {
+                format!("its failure was notified, and no invocation has the key {key}")
+            })?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! An execution is removed when somebody asks for it or its time is over, never while it runs; then nothing
+//! An execution is removed when a client asks for it or its time is over, never while it runs; then nothing
 //! of it is left in any space. What has expired long ago is gone.
 
 use everstep_executions::ExecutionId;

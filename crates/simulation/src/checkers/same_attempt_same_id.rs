@@ -1,6 +1,6 @@
 //! An attempt keeps its token and request id over crashes. It leaves the engine when it is durable, once in
 //! the life of an engine; `again` is said exactly when an earlier engine may have sent it. After a crash it
-//! is dispatched again if and only if it is open and nobody outside holds it.
+//! is dispatched again if and only if it is open and no worker holds it.
 
 use everstep_executions::Task;
 use everstep_history::Event;
@@ -41,7 +41,7 @@ impl Checker for Check {
         let settled = |life: &&Life| life.steps.iter().all(|step| step.batch <= durable_to);
         if let Some(life) = evidence.ledger.last(id).filter(|_| earlier).filter(settled) {
             ensure(!life.execution.is_handed_over(attempt), id, || {
-                format!("somebody holds {attempt:?}, and it is dispatched again")
+                format!("a worker holds {attempt:?}, and it is dispatched again")
             })?;
         }
         let Some(known) = evidence.witness.tried.get(&(id, attempt)) else { return Ok(()) };
@@ -58,10 +58,15 @@ impl Checker for Check {
     }
 }
 
-/// Every open attempt has left this engine, or an earlier one and somebody holds it.
+/// Every open attempt has left this engine, or an earlier one and a worker holds it.
 fn check_open(evidence: &Evidence, life: &Life) -> Verdict {
     for event in life.events() {
-        let Event::TaskScheduled { attempt, .. } = event else { continue };
+        let (Event::TaskScheduled { attempt, .. }
+        | Event::MapRunStarted { attempt, .. }
+        | Event::MapRunRedriven { attempt, .. }) = event
+        else {
+            continue;
+        };
         if !life.execution.awaits(*attempt) || life.execution.is_handed_over(*attempt) {
             continue;
         }

@@ -29,7 +29,7 @@ impl Checker for Check {
 
     fn end(&self, evidence: &Evidence) -> Verdict {
         for session in evidence.functions.ledger.sessions() {
-            // Nobody is told of a letter that was purged before they were.
+            // A letter that is purged before its session has heard of it never tells it.
             let purged = |id: &InvocationId| evidence.functions.purged.contains(id);
             if session.steps.iter().any(|step| purged(&step.id)) {
                 continue;

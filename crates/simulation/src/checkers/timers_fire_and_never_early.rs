@@ -19,7 +19,7 @@ impl Checker for Check {
         "timers_fire_and_never_early"
     }
 
-    /// A sign of life is no event, so it is compared at once.
+    /// A heartbeat is no event, so it is compared at once.
     fn step(&self, evidence: &Evidence, life: &Life) -> Verdict {
         let Some(step) = life.steps.last() else { return Ok(()) };
         for event in &step.events {
@@ -123,7 +123,8 @@ impl Due {
             }
             Event::StateExited { frame, .. }
             | Event::ParallelStarted { frame, .. }
-            | Event::MapStarted { frame, .. } => return self.resumes.remove(frame),
+            | Event::MapStarted { frame, .. }
+            | Event::MapRunStarted { frame, .. } => return self.resumes.remove(frame),
             Event::StateAborted { frame, .. } => {
                 self.resumes.remove(frame);
             }

@@ -46,7 +46,7 @@ impl Destinations {
         self.state().waiting.remove(&number)
     }
 
-    /// The engine has died: nobody waits for an answer.
+    /// The engine has died: no answer is waited for.
     pub(crate) fn die(&self) {
         let waiting = std::mem::take(&mut self.state().waiting);
         drop(waiting);

@@ -158,7 +158,7 @@ pub(crate) struct Given {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nobody knows, or not yet.
+    /// It is not known, or not yet.
     Open,
     Counted,
     Refused,

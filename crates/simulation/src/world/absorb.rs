@@ -44,13 +44,14 @@ impl World {
         for asked in self.runner.take_unseen() {
             match asked {
                 Asked::Dispatch(task, durable_to) => self.dispatched(*task, durable_to)?,
-                Asked::Tell(failed, durable_to) => self.heard(*failed, durable_to)?,
+                Asked::Notify(failed, durable_to) => self.failed(*failed, durable_to)?,
                 Asked::Cancel(cancelled) => {
                     let (id, attempt) = (cancelled.execution, cancelled.attempt);
                     self.log.line(Some(id.into()), || format!("cancel {attempt:?}"));
                     if let Some(tried) = self.evidence.witness.of(id, attempt) {
                         tried.cancelled = true;
                     }
+                    self.cancelled(cancelled);
                 }
             }
         }
@@ -66,14 +67,14 @@ impl World {
     }
 
     /// A failure is to be notified; some are held until the engine dies.
-    fn heard(&mut self, failed: Failed, durable_to: u64) -> Outcome {
+    fn failed(&mut self, failed: Failed, durable_to: u64) -> Outcome {
         let (id, started_ms, sequence) = (failed.execution, failed.started_ms, failed.sequence);
-        self.log.line(Some(id.into()), || format!("told of step {sequence}"));
+        self.log.line(Some(id.into()), || format!("step {sequence} is to be notified"));
         self.log.count((id, started_ms, sequence));
-        checkers::tell(&self.evidence, &failed, durable_to)?;
+        checkers::notify(&self.evidence, &failed, durable_to)?;
         let generation = self.evidence.generation;
-        let told = self.evidence.told.entry((id, started_ms, sequence)).or_default();
-        told.by.push(generation);
+        let notified = self.evidence.notified.entry((id, started_ms, sequence)).or_default();
+        notified.by.push(generation);
         if self.calm || self.dice.percent(60) {
             self.notify(failed);
         }
@@ -90,7 +91,7 @@ impl World {
 
     pub(super) fn replied(&mut self, number: u64, reply: Reply) -> Outcome {
         let Some(request) = self.evidence.outstanding.remove(&number) else {
-            let what = format!("request {number} is answered, and nobody asked");
+            let what = format!("request {number} is answered, and was not asked");
             return Err(Violation::boxed("every_request_is_answered", None, what));
         };
         let id = self.evidence.subjects[request.subject].id;
@@ -107,8 +108,8 @@ impl World {
         checkers::reply(&self.evidence, &request, &reply)?;
         self.delivery_started(number, &reply)?;
         match (&request.ask, &reply) {
-            (Ask::Report { attempt, say: Say::Started }, Ok(_)) => {
-                self.plan_result(request.subject, *attempt);
+            (Ask::Report { say: Say::Started, .. }, _) => {
+                self.taken(number, (request.subject, &request.ask), &reply);
             }
             (_, Err(Error::Store(_) | Error::Stopped | Error::Busy)) if self.dice.percent(70) => {
                 self.try_again(&request);

@@ -5,6 +5,7 @@ use everstep_history::Attempt;
 
 use super::{Outcome, World};
 use crate::checkers::{self, Violation};
+use crate::drivers::Parent;
 use crate::evidence::Ask;
 use crate::tasks::{Fate, Way, way};
 
@@ -12,6 +13,7 @@ impl World {
     /// Lets the engine finish what it can do now, and looks at the result.
     pub(super) fn rest(&mut self) -> Outcome {
         self.drain()?;
+        self.note_cancelling();
         checkers::quiet(&mut self.evidence)
     }
 
@@ -21,7 +23,14 @@ impl World {
             if self.has_failed() {
                 self.crash()?;
             }
-            while self.deliver_post()? || self.handle_function_message()? {
+            // Some of them ask until something else has happened.
+            for _ in 0..500 {
+                let any = self.deliver_post()?
+                    || self.handle_function_message()?
+                    || self.advance_drivers()?;
+                if !any {
+                    break;
+                }
                 busy = true;
             }
             while self.evidence.disk.waiting() > 0 {
@@ -31,14 +40,16 @@ impl World {
             }
             for index in 0..self.evidence.shards.len() {
                 self.tick(index)?;
-                busy |= self.evidence.next_ms[index].is_some_and(|next| next <= self.told_ms());
+                busy |= self.evidence.next_ms[index].is_some_and(|next| next <= self.engine_ms());
             }
             for index in 0..self.evidence.functions.engine.shard_count() {
                 self.tick_functions(index)?;
                 let next = self.evidence.functions.engine.next_ms[index];
-                busy |= next.is_some_and(|next| next <= self.told_ms());
+                busy |= next.is_some_and(|next| next <= self.engine_ms());
             }
-            let failed = self.has_failed() || !self.evidence.functions.engine.is_idle();
+            let failed = self.has_failed()
+                || !self.evidence.functions.engine.is_idle()
+                || !self.drivers_are_idle();
             if !busy && !failed && self.evidence.disk.waiting() == 0 && self.post.is_empty() {
                 return Ok(());
             }
@@ -61,6 +72,7 @@ impl World {
             self.drain()?;
             self.answer_open();
             self.answer_hanging();
+            self.poll_for_all()?;
             self.answer_silent_destinations();
             let Some(step) = self.until_something() else { break };
             self.true_ms += step.max(0);
@@ -89,7 +101,7 @@ impl World {
         Ok(())
     }
 
-    /// Somebody answers what nobody was going to, but for some that may wait for ever.
+    /// What was not going to be answered is, but for some that may wait for ever.
     pub(super) fn answer_open(&mut self) {
         let quiet: Vec<(ExecutionId, Attempt, Way)> = self
             .evidence
@@ -97,7 +109,10 @@ impl World {
             .tried
             .iter()
             .filter(|(_, tried)| tried.flying == 0 && !tried.held)
-            // Of what is not stored nobody knows whether it is open, but by what was said of it.
+            .filter(|(key, tried)| {
+                way(&tried.job) != Way::Driven && !self.evidence.drivers.offered.contains(*key)
+            })
+            // Whether what is not stored is open is known only by what was said of it.
             .filter(|((id, _), tried)| {
                 let unsaid = tried.answers.iter().all(|given| given.fate == Fate::Open);
                 !self.evidence.is_express(*id) || (unsaid && !tried.cancelled)
@@ -107,7 +122,10 @@ impl World {
             .collect();
         for (id, attempt, way) in quiet {
             let forever = !self.limits(id, attempt).0;
-            let holds = way != Way::Call && forever && self.dice.percent(30);
+            // Parents wait for their children, so those are not held up.
+            let subject = self.evidence.subject(id);
+            let alone = subject.is_some_and(|subject| subject.parent == Parent::Client);
+            let holds = way != Way::Call && forever && alone && self.dice.percent(30);
             if holds && let Some(tried) = self.evidence.witness.of(id, attempt) {
                 tried.held = true;
                 continue;
@@ -126,11 +144,13 @@ impl World {
     }
 
     pub(super) fn express_runs(&self, id: ExecutionId) -> bool {
-        self.evidence.is_express(id)
-            && self.evidence.outstanding.values().any(|request| {
-                matches!(request.ask, Ask::Watch)
-                    && self.evidence.subjects[request.subject].id == id
-            })
+        let driven = self.evidence.drivers.express.contains(&id);
+        driven
+            || self.evidence.is_express(id)
+                && self.evidence.outstanding.values().any(|request| {
+                    matches!(request.ask, Ask::Watch)
+                        && self.evidence.subjects[request.subject].id == id
+                })
     }
 
     /// How long until something can happen.
@@ -139,13 +159,14 @@ impl World {
         let lives = self.evidence.ledger.present();
         let due = lives.filter_map(|life| life.execution.next_due_ms());
         let due = due.map(|due| due - self.evidence.now_ms).filter(|step| *step > 0);
-        // Signs of life and what is not stored are known to the engine alone.
+        // Heartbeats and what is not stored are known to the engine alone.
         let express = self.evidence.subjects.iter().any(|subject| self.express_runs(subject.id));
         let hidden =
             express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
         let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
         let executions = flights.chain(due).min().or(next.min()).map(|step| step.max(1));
-        executions.into_iter().chain(self.until_functions()).min()
+        let others = self.until_functions().into_iter().chain(self.until_drivers());
+        executions.into_iter().chain(others).min()
     }
 }

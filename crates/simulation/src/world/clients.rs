@@ -1,4 +1,4 @@
-//! What clients ask for, and what they do when nobody answers.
+//! What clients ask for, and what they do when they get no answer.
 
 use std::sync::PoisonError;
 
@@ -6,19 +6,26 @@ use everstep_executions::ExecutionId;
 use everstep_history::Payload;
 
 use super::{Outcome, SUBJECTS_MAX, World};
-use crate::evidence::{Ask, Request, Subject};
+use crate::drivers::Parent;
+use crate::evidence::{Ask, Request, Say, Subject};
 use crate::workload;
 
 impl World {
     pub(super) fn ask(&mut self) -> Outcome {
         let count = self.evidence.subjects.len();
-        if count == 0 || (count < SUBJECTS_MAX && self.dice.percent(35)) {
+        let own = self.evidence.subjects.iter().filter(|known| known.parent == Parent::Client);
+        if count == 0 || (own.count() < SUBJECTS_MAX && self.dice.percent(35)) {
             self.new_start();
             return Ok(());
         }
         let subject = self.dice.below(count);
         let known = &self.evidence.subjects[subject];
-        match self.dice.below(20) {
+        let roll = self.dice.below(20);
+        // What has a parent is started, redriven and removed by that alone.
+        if known.parent != Parent::Client && !matches!(roll, 6..=8 | 16..=18) {
+            return Ok(());
+        }
+        match roll {
             0..=4 if self.may_start(subject) => {
                 let input = known.input.clone();
                 let watched = self.dice.percent(30);
@@ -48,7 +55,10 @@ impl World {
 
     pub(super) fn new_start(&mut self) {
         let number = self.evidence.subjects.len();
-        let machine = self.dice.below(self.evidence.machines.len());
+        let own: Vec<usize> = (0..self.evidence.machines.len())
+            .filter(|machine| !self.evidence.machines[*machine].child)
+            .collect();
+        let machine = own[self.dice.below(own.len())];
         let of = self.evidence.machines[machine].arn.rsplit(':').next().unwrap_or_default();
         let arn = format!("arn:aws:states:us-east-1:000000000000:execution:{of}:e{number}");
         let input = Payload::new(workload::input(&mut self.dice, 1));
@@ -63,6 +73,7 @@ impl World {
             started,
             delete_sent,
             unsettled,
+            parent: Parent::Client,
         });
         let watched = self.evidence.machines[machine].express || self.dice.percent(30);
         self.send(number, Ask::Start { input: input.clone(), watched }, 0);
@@ -80,7 +91,8 @@ impl World {
         }
         let flights = std::mem::take(&mut self.flights);
         for (due, request) in flights {
-            if !self.calm && self.dice.percent(15) {
+            let inside = matches!(request.ask, Ask::Report { say: Say::Started, .. });
+            if inside || (!self.calm && self.dice.percent(15)) {
                 self.unanswered(request);
             } else {
                 self.flights.push((due, request));
@@ -95,9 +107,13 @@ impl World {
         let id = self.evidence.subjects[subject].id;
         match &ask {
             Ask::Start { .. } | Ask::Delete => self.evidence.subjects[subject].unsettled -= 1,
-            Ask::Report { attempt, .. } => {
+            Ask::Report { attempt, say } => {
                 if let Some(tried) = self.evidence.witness.of(id, *attempt) {
                     tried.flying -= 1;
+                }
+                // Who was to have the task is gone.
+                if *say == Say::Started {
+                    return;
                 }
             }
             Ask::Watch | Ask::Heartbeat { .. } => return,

@@ -16,7 +16,7 @@ impl World {
         let seed = self.dice.draw();
         for number in 0..self.evidence.shard_count {
             let runtime = self.evidence.runtime.clone();
-            let shard = Shard::open(StoreShard(number), runtime, seed, self.told_ms())
+            let shard = Shard::open(StoreShard(number), runtime, seed, self.engine_ms())
                 .map_err(|error| fold_violation(None, format!("shard {number}: {error}")))?;
             self.evidence.shards.push(shard);
         }
@@ -30,6 +30,7 @@ impl World {
         checkers::before_crash(&mut self.evidence)?;
         self.evidence.shards.clear();
         self.functions_die();
+        self.drivers_die();
         disk::crash(&self.evidence.disk, self.fault);
         let durable_to = self.evidence.durable_to();
         self.log.line(None, || format!("crash: what is left ends with batch {durable_to}"));
@@ -66,7 +67,7 @@ impl World {
     }
 
     pub(super) fn tick(&mut self, index: usize) -> Outcome {
-        let now = self.told_ms();
+        let now = self.engine_ms();
         let (next, troubles) = self.evidence.shards[index].tick(now);
         let next = match self.fault {
             Some(Fault::LateTurns) => next.map(|next| next + HOUR_MS),

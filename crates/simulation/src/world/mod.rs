@@ -3,6 +3,7 @@
 mod absorb;
 mod calm;
 mod clients;
+mod drivers;
 mod engine;
 mod functions;
 mod requests;
@@ -19,7 +20,6 @@ use crate::checkers::{self, Violation};
 use crate::dice::Dice;
 use crate::disk::{Disk, disk};
 use crate::evidence::{Evidence, Machine, Reply, Request};
-use crate::functions::workload::SINK;
 use crate::ledger::Ledger;
 use crate::log::Log;
 use crate::post::Post;
@@ -41,6 +41,7 @@ pub(crate) struct World {
     temper: Temper,
     post: Arc<Mailbox>,
     plans: functions::Plans,
+    shells: drivers::Shells,
     runner: Arc<Runner>,
     replies: Arc<Mutex<Vec<(u64, Reply)>>>,
     /// Requests on their way, each with the moment from which it can arrive.
@@ -105,10 +106,11 @@ impl World {
             ledger: Ledger::default(),
             witness: Witness::default(),
             signs: Default::default(),
-            told: Default::default(),
+            notified: Default::default(),
             facts: Vec::new(),
             outstanding: Default::default(),
             functions,
+            drivers: Default::default(),
         };
         let mut world = Self {
             dice,
@@ -119,6 +121,7 @@ impl World {
             temper,
             post,
             plans,
+            shells: drivers::Shells::default(),
             runner,
             replies: Arc::default(),
             flights: Vec::new(),
@@ -150,8 +153,10 @@ impl World {
         if self.has_failed() && self.dice.percent(30) {
             return self.crash();
         }
-        if self.dice.percent(40) {
-            return self.act_on_functions();
+        match self.dice.below(100) {
+            0..=34 => return self.act_on_functions(),
+            35..=49 => return self.act_on_drivers(),
+            _ => {}
         }
         match self.dice.below(1000) {
             0..=379 => self.deliver(),
@@ -206,13 +211,13 @@ impl World {
         self.evidence.now_ms = now;
         self.evidence.latest_ms = self.evidence.latest_ms.max(now);
         if now < before {
-            // What is read from the store after that begins to wait for signs of life then.
+            // What is read from the store after that begins to wait for heartbeats then.
             self.evidence.signs.values_mut().for_each(|sign| *sign = now.min(*sign));
         }
     }
 
-    /// What the engine is told the time is.
-    fn told_ms(&self) -> i64 {
+    /// The time that the engine is given.
+    fn engine_ms(&self) -> i64 {
         let lie = if self.fault == Some(Fault::ClockLies) { HOUR_MS } else { 0 };
         self.evidence.now_ms + lie
     }
@@ -234,8 +239,8 @@ impl World {
     fn until_next(&self) -> i64 {
         let engine = self.evidence.next_ms.iter().flatten().map(|next| next - self.evidence.now_ms);
         let flights = self.flights.iter().map(|(due, _)| due - self.true_ms);
-        let invocations = self.until_functions();
-        engine.chain(flights).chain(invocations).filter(|step| *step > 0).min().unwrap_or(1)
+        let others = self.until_functions().into_iter().chain(self.until_drivers());
+        engine.chain(flights).chain(others).filter(|step| *step > 0).min().unwrap_or(1)
     }
 }
 
@@ -281,22 +286,23 @@ fn prepare(runtime: &Runtime, revision: Revision) -> Arc<everstep_executions::Pr
 fn machines(dice: &mut Dice, runtime: &Runtime) -> Vec<Machine> {
     let count = 1 + dice.below(3);
     let machine = |number: usize| {
-        let sink = number == count;
-        let drawn = if sink { workload::sink() } else { workload::draw(dice) };
-        let arn = match sink {
-            true => SINK.to_owned(),
-            false => format!("arn:aws:states:us-east-1:000000000000:stateMachine:m{number}"),
+        let (sink, nested) = (number == count, number == count + 1);
+        let (drawn, name) = match number - number.min(count) {
+            0 if !sink => (workload::draw(dice), format!("m{number}")),
+            0 => (workload::sink(), "sink".to_owned()),
+            _ => (workload::nested(dice), "nested".to_owned()),
         };
+        let arn = format!("arn:aws:states:us-east-1:000000000000:stateMachine:{name}");
         let definition = drawn.definition.to_string();
         let mut revision = Revision::new(&arn, "arn:aws:iam::000000000000:role/r", &definition);
         if drawn.express {
             revision = revision.express();
         }
         revision.aws = drawn.aws;
-        revision.on_failure = drawn.told.then(|| "function:f0".to_owned());
+        revision.on_failure = drawn.notifies.then(|| "function:f0".to_owned());
         let prepared = prepare(runtime, revision);
         let (express, plain, long) = (drawn.express, drawn.plain, drawn.long);
-        Machine { arn, prepared, express, plain, long, sink }
+        Machine { arn, prepared, express, plain, long, sink, child: nested }
     };
-    (0..=count).map(machine).collect()
+    (0..=count + 1).map(machine).collect()
 }

@@ -56,7 +56,7 @@ impl World {
 
     pub(super) fn handle(&mut self, message: Message) -> Outcome {
         let shard = usize::from(message.id().shard(self.evidence.shard_count).0);
-        let now = self.told_ms();
+        let now = self.engine_ms();
         self.evidence.shards[shard].handle(message, now);
         self.absorb()
     }

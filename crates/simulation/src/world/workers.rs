@@ -1,6 +1,6 @@
 //! What workers will say of the tasks they are given, when, and how often.
 
-use everstep_executions::{ExecutionId, Task};
+use everstep_executions::{ExecutionId, Job, Task};
 use everstep_history::{Attempt, Event};
 
 use super::{HOUR_MS, MINUTE_MS, Outcome, World};
@@ -21,7 +21,7 @@ impl World {
             return Err(Violation::boxed(
                 "same_attempt_same_id",
                 Some(id.into()),
-                "nobody's".to_owned(),
+                "no client has started it".to_owned(),
             ));
         };
         match way(&task.job) {
@@ -31,11 +31,9 @@ impl World {
                 self.send(subject, Ask::Report { attempt, say: Say::Submitted }, delay);
                 self.plan_result(subject, attempt);
             }
-            Way::Activity if !self.calm && self.dice.percent(10) => {}
-            Way::Activity => {
-                let delay = self.delay(subject);
-                self.send(subject, Ask::Report { attempt, say: Say::Started }, delay);
-            }
+            Way::Activity => self.offer(task),
+            Way::Driven if matches!(task.job, Job::MapRun { .. }) => self.open_run(task),
+            Way::Driven => self.open_call(task),
         }
         Ok(())
     }
@@ -66,7 +64,7 @@ impl World {
         }
     }
 
-    /// Whether an attempt ends by itself, and how often it must send a sign of life.
+    /// Whether an attempt ends by itself, and how often it must send a heartbeat.
     pub(super) fn limits(&self, id: ExecutionId, attempt: Attempt) -> (bool, Option<u64>) {
         match self.evidence.scheduled(id, attempt) {
             Some((Event::TaskScheduled { heartbeat_seconds, deadline_ms, .. }, ..)) => {

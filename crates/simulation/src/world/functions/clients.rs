@@ -1,4 +1,4 @@
-//! What clients ask of invocations, and what they do when nobody answers.
+//! What clients ask of invocations, and what they do when they get no answer.
 
 use std::sync::PoisonError;
 
@@ -91,7 +91,7 @@ impl World {
             self.evidence.functions.outstanding.insert(watch.number, watch);
         }
         self.evidence.functions.outstanding.insert(number, request);
-        let now = self.told_ms();
+        let now = self.engine_ms();
         self.evidence.functions.engine.handle(message, now);
         self.absorb()
     }
@@ -139,7 +139,7 @@ impl World {
 
     pub(super) fn function_replied(&mut self, number: u64, reply: Reply) -> Outcome {
         let Some(request) = self.evidence.functions.outstanding.remove(&number) else {
-            let what = format!("request {number} is answered, and nobody asked");
+            let what = format!("request {number} is answered, and was not asked");
             return Err(checkers::Violation::boxed("every_request_is_answered", None, what));
         };
         let id = request.id;

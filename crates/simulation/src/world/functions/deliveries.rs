@@ -9,6 +9,7 @@ use super::super::{Outcome, World};
 use super::{Flight, Pending};
 use crate::Fault;
 use crate::checkers;
+use crate::drivers::Parent;
 use crate::evidence::{Ask, Reply, Subject};
 use crate::functions::workload;
 
@@ -53,6 +54,7 @@ impl World {
                 started: false,
                 delete_sent: false,
                 unsettled: 0,
+                parent: Parent::Client,
             });
             self.evidence.subjects.len() - 1
         });
@@ -63,7 +65,7 @@ impl World {
     /// The start of an execution has been answered: so is the delivery that it was made for, if any.
     pub(in super::super) fn delivery_started(&mut self, number: u64, reply: &Reply) -> Outcome {
         match self.plans.starts.remove(&number) {
-            // Its name is the delivery's own: whoever has it is what an earlier delivery has started.
+            // Its name is the delivery's own: what has it was started by an earlier delivery.
             Some(pending) => {
                 let taken = matches!(reply, Ok(_) | Err(Error::AlreadyExists(_)));
                 self.answer_delivery(&pending, taken)

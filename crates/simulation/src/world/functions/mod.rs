@@ -48,7 +48,7 @@ struct Pending {
 enum Flight {
     Request(Request),
     /// A worker answers the attempt of that number.
-    Answer(u64, Word),
+    Answer(u64, Answered),
     /// A second voice answers an attempt.
     Again(InvocationId, AttemptId),
     /// A destination has the record, or refuses it.
@@ -57,7 +57,7 @@ enum Flight {
 
 /// What a worker says of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum Answered {
     Success,
     Failure(&'static str),
     /// The code has not run.
@@ -143,7 +143,7 @@ impl World {
     fn land(&mut self, flight: Flight) -> Outcome {
         match flight {
             Flight::Request(request) => self.hand_over_to_functions(request),
-            Flight::Answer(number, word) => self.answer(number, word),
+            Flight::Answer(number, said) => self.answer(number, said),
             Flight::Again(id, attempt) => self.answer_again(id, attempt),
             Flight::Delivery(pending, taken) => self.answer_delivery(&pending, taken),
         }
@@ -155,14 +155,14 @@ impl World {
         };
         let id = message.id();
         self.log.line(Some(id.into()), || format!("the engine to itself: {}", name(&message)));
-        let now = self.told_ms();
+        let now = self.engine_ms();
         self.evidence.functions.engine.handle(message, now);
         self.absorb()?;
         Ok(true)
     }
 
     pub(super) fn tick_functions(&mut self, index: usize) -> Outcome {
-        let now = self.told_ms();
+        let now = self.engine_ms();
         let engine = &mut self.evidence.functions.engine;
         let next = engine.tick(index, now);
         let next = match self.fault {
@@ -195,7 +195,7 @@ impl World {
     }
 
     pub(super) fn open_functions(&mut self) -> Outcome {
-        let (seed, now) = (self.dice.draw(), self.told_ms());
+        let (seed, now) = (self.dice.draw(), self.engine_ms());
         let opened = self.evidence.functions.engine.open(self.evidence.shard_count, seed, now);
         opened.map_err(|what| Violation::boxed("accepted_is_never_lost", None, what))
     }

@@ -39,9 +39,9 @@ impl World {
 
     fn notified(&mut self, failed: &Failed) {
         let key = (failed.execution, failed.started_ms, failed.sequence);
-        let told = self.evidence.told.entry(key).or_default();
-        told.answered = Some(self.evidence.generation);
-        told.invocation = Some(failed.id());
+        let notified = self.evidence.notified.entry(key).or_default();
+        notified.answered = Some(self.evidence.generation);
+        notified.invocation = Some(failed.id());
         failed.told();
     }
 }

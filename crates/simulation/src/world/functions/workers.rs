@@ -4,7 +4,7 @@ use everstep_invocations::{Attempt, AttemptId, Failure, InvocationId, Message, O
 use everstep_retry::Class;
 
 use super::super::{Outcome, World};
-use super::{Flight, Word};
+use super::{Answered, Flight};
 use crate::Fault;
 use crate::checkers;
 use crate::functions::workers::{Called, Fate, Given, Receipt, Tried};
@@ -20,7 +20,7 @@ impl World {
                 let running = self.evidence.functions.workers.running();
                 for (number, _) in running.into_iter().filter(|(_, id)| *id == attempt) {
                     let delay = self.dice.between(0, 2000);
-                    self.fly(delay, Flight::Answer(number, Word::Failure("Killed")));
+                    self.fly(delay, Flight::Answer(number, Answered::Failure("Killed")));
                 }
                 Ok(())
             }
@@ -44,10 +44,10 @@ impl World {
             answers: Vec::new(),
         };
         functions.witness.tried.entry(attempt.id).or_default().push(tried);
-        let word = self.word();
-        if let Some(word) = word {
+        let said = self.said();
+        if let Some(said) = said {
             let delay = self.function_delay();
-            self.fly(delay, Flight::Answer(number, word));
+            self.fly(delay, Flight::Answer(number, said));
         }
         if !self.calm && self.dice.percent(8) {
             let delay = self.function_delay() + self.dice.between(0, 3000);
@@ -57,17 +57,17 @@ impl World {
     }
 
     /// What a worker is going to say, unless it hangs.
-    fn word(&mut self) -> Option<Word> {
+    fn said(&mut self) -> Option<Answered> {
         let failures = if self.calm { 5 } else { self.temper.task_failures };
         let roll = self.dice.below(100);
         match roll {
             0..=7 if !self.calm => None,
-            8..=13 if !self.calm => Some(Word::Vanished),
-            14..=18 if !self.calm => Some(Word::Throttled),
+            8..=13 if !self.calm => Some(Answered::Vanished),
+            14..=18 if !self.calm => Some(Answered::Throttled),
             _ if self.dice.percent(failures) => {
-                Some(Word::Failure(self.dice.pick(&workload::ERRORS)))
+                Some(Answered::Failure(self.dice.pick(&workload::ERRORS)))
             }
-            _ => Some(Word::Success),
+            _ => Some(Answered::Success),
         }
     }
 
@@ -87,7 +87,7 @@ impl World {
         self.plans.flights.push((self.true_ms + delay_ms, flight));
     }
 
-    pub(super) fn answer(&mut self, number: u64, word: Word) -> Outcome {
+    pub(super) fn answer(&mut self, number: u64, said: Answered) -> Outcome {
         let Some((attempt, done)) = self.evidence.functions.workers.take_running(number) else {
             return Ok(());
         };
@@ -96,11 +96,11 @@ impl World {
         self.plans.answers += 1;
         let answer = self.plans.answers;
         let (id, n) = (tried.invocation, tried.n);
-        if word != Word::Vanished {
+        if said != Answered::Vanished {
             tried.answers.push(Given { answer, fate: Fate::Open });
         }
-        self.log.line(Some(id.into()), || format!("attempt {n} answers {answer}: {word:?}"));
-        match outcome(word, answer) {
+        self.log.line(Some(id.into()), || format!("attempt {n} answers {answer}: {said:?}"));
+        match outcome(said, answer) {
             Some(outcome) => {
                 done(outcome, self.evidence.functions.workers.receipt(attempt, answer))
             }
@@ -120,15 +120,15 @@ impl World {
         self.plans.answers += 1;
         let answer = self.plans.answers;
         let failed = self.dice.percent(50);
-        let word = if failed { Word::Failure("Flaky") } else { Word::Success };
-        let Some(outcome) = outcome(word, answer) else { return Ok(()) };
+        let said = if failed { Answered::Failure("Flaky") } else { Answered::Success };
+        let Some(outcome) = outcome(said, answer) else { return Ok(()) };
         let functions = &mut self.evidence.functions;
         if let Some(tried) =
             functions.witness.tried.get_mut(&attempt).and_then(|all| all.last_mut())
         {
             tried.answers.push(Given { answer, fate: Fate::Open });
         }
-        self.log.line(Some(id.into()), || format!("a second voice answers {answer}: {word:?}"));
+        self.log.line(Some(id.into()), || format!("a second voice answers {answer}: {said:?}"));
         let receipt = functions.workers.receipt(attempt, answer);
         functions.engine.post(Message::Ended { id, attempt, outcome, receipt });
         Ok(())
@@ -158,26 +158,26 @@ impl World {
         for (number, _) in self.evidence.functions.workers.running() {
             let planned = |(_, flight): &(i64, Flight)| matches!(flight, Flight::Answer(planned, _) if *planned == number);
             if !self.plans.flights.iter().any(planned) {
-                let word = self.word().unwrap_or(Word::Success);
-                self.fly(0, Flight::Answer(number, word));
+                let said = self.said().unwrap_or(Answered::Success);
+                self.fly(0, Flight::Answer(number, said));
             }
         }
     }
 }
 
-fn outcome(word: Word, answer: u64) -> Option<Ended> {
-    Some(match word {
-        Word::Success => Ended::Succeeded {
+fn outcome(said: Answered, answer: u64) -> Option<Ended> {
+    Some(match said {
+        Answered::Success => Ended::Succeeded {
             output: format!("{{\"answer\":{answer}}}").into_bytes(),
             worker_pid: None,
             log: Vec::new(),
         },
-        Word::Failure(error) => Ended::Failed {
+        Answered::Failure(error) => Ended::Failed {
             failure: Failure::new(error, Class::User, &format!("answer {answer}")),
             payload: None,
             worker_pid: None,
         },
-        Word::Throttled => Ended::Throttled,
-        Word::Vanished => return None,
+        Answered::Throttled => Ended::Throttled,
+        Answered::Vanished => return None,
     })
 }

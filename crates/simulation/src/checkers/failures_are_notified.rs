@@ -1,6 +1,5 @@
-//! Each failure of an execution whose machine has failures told is told, as it was, when it is durable: once
-//! in the life of an engine, and in the lives of later ones until somebody has said that he knows. Nothing
-//! else is told.
+//! Each failure of an execution whose machine has a destination for failures is notified, as it was, when it is
+//! durable: once in the life of an engine, and in the lives of later ones until it is confirmed. Nothing else is.
 
 use everstep_executions::{Failed, Standing};
 use everstep_history::Event;
@@ -13,29 +12,32 @@ pub(super) struct Check;
 
 impl Checker for Check {
     fn name(&self) -> &'static str {
-        "failures_are_told"
+        "failures_are_notified"
     }
 
-    fn tell(&self, evidence: &Evidence, failed: &Failed, durable_to: u64) -> Verdict {
+    fn notify(&self, evidence: &Evidence, failed: &Failed, durable_to: u64) -> Verdict {
         let (id, sequence) = (failed.execution, failed.sequence);
-        ensure(wanted(evidence, id), id, || "nobody wants to be told of it".to_owned())?;
+        ensure(wanted(evidence, id), id, || "its failures are not to be notified".to_owned())?;
         let mut lives = evidence.ledger.of(id);
         let life = lives.find(|life| started_ms(life) == Some(failed.started_ms));
         let step = life.and_then(|life| life.steps.get(sequence as usize));
         let Some((standing, at_ms)) = step.and_then(end) else {
-            return Err((Some(id.into()), format!("step {sequence} is told, and ends nothing")));
+            return Err((
+                Some(id.into()),
+                format!("step {sequence} is notified, and ends nothing"),
+            ));
         };
         let durable = step.is_some_and(|step| step.batch <= durable_to);
-        ensure(durable, id, || format!("step {sequence} is told before it is durable"))?;
+        ensure(durable, id, || format!("step {sequence} is notified before it is durable"))?;
         let said = (failed.ending.standing, failed.ending.stopped_ms);
         ensure(said == (standing, at_ms), id, || {
             format!(
-                "step {sequence} ended it with {standing:?} at {at_ms}, and this is told: {said:?}"
+                "step {sequence} ended it with {standing:?} at {at_ms}, and this is notified: {said:?}"
             )
         })?;
-        let told = evidence.told.get(&(id, failed.started_ms, sequence));
-        let twice = told.is_some_and(|told| told.by.contains(&evidence.generation));
-        ensure(!twice, id, || format!("step {sequence} is told twice by one engine"))
+        let notified = evidence.notified.get(&(id, failed.started_ms, sequence));
+        let twice = notified.is_some_and(|notified| notified.by.contains(&evidence.generation));
+        ensure(!twice, id, || format!("step {sequence} is notified twice by one engine"))
     }
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
@@ -45,8 +47,8 @@ impl Checker for Check {
                 life.steps.iter().enumerate().filter(|(_, step)| end(step).is_some())
             {
                 let key = (life.id, started_ms, u32::try_from(sequence).unwrap_or(u32::MAX));
-                ensure(evidence.told.contains_key(&key), life.id, || {
-                    format!("it failed in step {sequence}, and nobody was told")
+                ensure(evidence.notified.contains_key(&key), life.id, || {
+                    format!("it failed in step {sequence}, and that was not notified")
                 })?;
             }
         }

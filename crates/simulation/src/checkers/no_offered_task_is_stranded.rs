@@ -1,0 +1,34 @@
+//! A task of an activity that no worker has waits for one: whenever the engine is quiet, each is offered.
+
+use everstep_history::Event;
+
+use super::{Checker, Verdict, ensure};
+use crate::evidence::Evidence;
+use crate::tasks::{Way, way};
+
+pub(super) struct Check;
+
+impl Checker for Check {
+    fn name(&self) -> &'static str {
+        "no_offered_task_is_stranded"
+    }
+
+    fn quiet(&self, evidence: &Evidence) -> Verdict {
+        for life in evidence.ledger.present() {
+            for event in life.events() {
+                let Event::TaskScheduled { attempt, .. } = event else { continue };
+                let key = (life.id, *attempt);
+                let tried = evidence.witness.tried.get(&key);
+                let activity = tried.is_some_and(|tried| way(&tried.job) == Way::Activity);
+                let execution = &life.execution;
+                let open = execution.awaits(*attempt) && !execution.is_handed_over(*attempt);
+                ensure(
+                    !activity || !open || evidence.drivers.offered.contains(&key),
+                    life.id,
+                    || format!("{attempt:?} waits for a worker, and no worker can find it"),
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
