@@ -13,7 +13,8 @@ import pytest
 from tutorial import Reader, follow, free_address
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = sorted(page for pages in ("docs/tutorial-*.md", "examples/*/README.md") for page in ROOT.glob(pages))
+FOLLOWED = ("docs/run.md", "docs/tutorial-*.md", "examples/*/README.md")
+PAGES = sorted(page for pages in FOLLOWED for page in ROOT.glob(pages))
 SHOP = pathlib.Path(__file__).parent / "shop"
 UPDATE = "UPDATE_EXPECT" in os.environ
 
