@@ -6,11 +6,11 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::lines::Lines;
 use support::server::Server;
 
 const FUNCTIONS: (&str, &str) = ("EVERSTEP_FUNCTIONS", "testdata/cli/functions");
@@ -25,16 +25,12 @@ fn invocation(server: &Server, id: &str) -> Value {
     serde_json::from_str(&server.done(&["invocations", "show", id, "--json"])).unwrap()
 }
 
-/// Asks until it is in this state and all who are to be told have been, if it is over.
+/// Waits until it is in this state and, if that is an end, until its destinations have been notified.
 fn until(server: &Server, id: &str, state: &str) {
-    let begun = Instant::now();
-    loop {
+    support::until(&format!("{id} is not {state}"), || {
         let found = invocation(server, id);
-        if found["state"] == state && (state == "Waiting" || found["routed"] == true) {
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "it is not {state}: {found:#}");
-    }
+        found["state"] == state && (state == "Waiting" || found["routed"] == true)
+    });
 }
 
 /// The ids of those that a list has.
@@ -119,14 +115,11 @@ fn a_wait_that_is_left() {
     let arguments = ["invoke", "patient", "--async", "--wait"];
     let mut command = server.command(&arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut progress = String::new();
-    while !progress.contains("attempt 1 failed") {
-        assert!(stderr.read_line(&mut progress).unwrap() > 0, "{progress}");
-    }
+    let mut progress = Lines::of(child.stderr.take().unwrap());
+    progress.until("attempt 1 failed");
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    stderr.read_to_string(&mut progress).unwrap();
+    let progress = progress.rest();
     let mut output = child.wait_with_output().unwrap();
     output.stderr = progress.into_bytes();
     server.pin("invoke-wait-left", &arguments, &output);
@@ -142,17 +135,11 @@ fn a_wait_outlives_the_server() {
     let wait = ["invoke", "later", "--async", "--wait", "--payload", "17"];
     let mut command = server.command(&wait);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut progress = String::new();
-    let mut until = |wanted: &str| {
-        while !progress.contains(wanted) {
-            assert!(stderr.read_line(&mut progress).unwrap() > 0, "{progress}");
-        }
-    };
-    until("attempt 1 failed: Command.Failed: not yet; next retry in 6 s");
+    let mut progress = Lines::of(child.stderr.take().unwrap());
+    progress.until("attempt 1 failed: Command.Failed: not yet; next retry in 6 s");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    until("no connection to the server; retrying");
+    progress.until("no connection to the server; retrying");
     let _again = Server::start(directory.path(), &listen, &[FUNCTIONS]);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"17\n"[..]));
@@ -257,17 +244,14 @@ fn a_function_that_never_runs() {
     assert_ne!(dry["RequestId"], "00000000-0000-4000-8000-000000000000");
 }
 
-/// What is not told yet must stay, or nobody ever would be.
+/// What has not been delivered must stay, or it never would be.
 #[test]
-fn a_dead_letter_that_nobody_was_told_of() {
+fn an_undelivered_dead_letter() {
     let (_directory, server) = server();
     let id = accepted(&server, &["lost"]);
-    let begun = Instant::now();
-    while invocation(&server, &id)["deadLetter"] != true {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-    }
-    pin_with(&server, "deadletters-purge-untold", &["deadletters", "purge"], &id);
-    pin_with(&server, "deadletters-show-untold", &["deadletters", "show"], &id);
+    support::until("it is no dead letter", || invocation(&server, &id)["deadLetter"] == true);
+    pin_with(&server, "deadletters-purge-undelivered", &["deadletters", "purge"], &id);
+    pin_with(&server, "deadletters-show-undelivered", &["deadletters", "show"], &id);
 }
 
 #[test]
@@ -283,14 +267,14 @@ fn an_invocation_without_its_function() {
     pin_with(&server, "invocations-show-missing", &["invocations", "show"], &id);
 }
 
-/// Pins a command with an id, which is replaced.
+/// Compares a command with an id, for which there is a placeholder.
 fn pin_with(server: &Server, name: &str, arguments: &[&str], id: &str) {
     let output = server.run(&[arguments, &[id]].concat());
     server.pin(name, &[arguments, &["ID"]].concat(), &output);
 }
 
 #[test]
-fn what_does_not_fit_is_told_at_the_start() {
+fn disagreements_are_reported_at_the_start() {
     let told = |more: &[(&str, &str)]| {
         let directory = tempfile::tempdir().unwrap();
         let saga = ("EVERSTEP_FUNCTIONS", "testdata/cli/config/saga");

@@ -6,9 +6,9 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
+use support::lines::Lines;
 use support::server::Server;
 
 const DEFINITIONS: &str = "testdata/cli/remote";
@@ -113,7 +113,7 @@ fn an_express_execution() {
     server.check("executions-express-failed", &fails);
 }
 
-/// One that is watched while it runs, while the server is killed and comes back, and until it is stopped.
+/// Watched while it runs, while the server is killed and restarted, and until it is stopped.
 #[test]
 fn an_execution_that_is_watched() {
     let (directory, server) = server();
@@ -124,20 +124,19 @@ fn an_execution_that_is_watched() {
     let watch = ["executions", "watch", "one"];
     let mut watching =
         server.command(&watch).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(watching.stderr.take().unwrap());
-    let mut story = String::new();
-    told.read_line(&mut story).unwrap();
+    let mut progress = Lines::of(watching.stderr.take().unwrap());
+    progress.next();
 
     let listen = server.url.strip_prefix("http://").unwrap().to_owned();
     drop(server);
     let server = Server::start(directory.path(), &listen, &[]);
     let why = ["--error", "Enough", "--cause", "nobody approves"];
     server.check("executions-stop", &[&["executions", "stop", "one"][..], &why].concat());
-    told.read_to_string(&mut story).unwrap();
+    let progress = progress.rest();
     let mut output = watching.wait_with_output().unwrap();
-    // Whether it has looked just then is a matter of luck.
-    let missed = "the server does not answer; waiting for it";
-    let lines = story.lines().filter(|line| !line.contains(missed));
+    // It may or may not poll while the server is away.
+    let missed = "no connection to the server; retrying";
+    let lines = progress.lines().filter(|line| !line.contains(missed));
     output.stderr = lines.map(|line| format!("{line}\n")).collect::<String>().into_bytes();
     server.pin("executions-watch-stopped", &watch, &output);
 }

@@ -12,17 +12,12 @@ use crate::frontend;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Serve {
-    /// Address and port to listen on [default: 127.0.0.1:8083]
-    #[arg(long, env = "EVERSTEP_LISTEN", value_name = "ADDRESS")]
-    listen: Option<String>,
+    #[command(flatten)]
+    common: Common,
 
     /// Data directory; created if it does not exist [default: everstep in the user's state directory]
     #[arg(long, env = "EVERSTEP_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
-
-    /// Dialect of definitions: `spec` follows the specification, `aws` the service [default: spec]
-    #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
-    dialect: Option<String>,
 
     /// Region in ARNs [default: us-east-1]
     #[arg(long, env = "EVERSTEP_REGION")]
@@ -52,14 +47,6 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_FUNCTIONS", value_name = "PATH")]
     functions: Option<PathBuf>,
 
-    /// Endpoint that invokes Lambda functions which are not configured here
-    #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
-    lambda_endpoint: Option<String>,
-
-    /// Scale Wait states and the delays of retries by this factor, such as 0.01
-    #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
-    wait_time_scale: Option<f64>,
-
     /// Mock file of AWS Step Functions Local; to run a test case, start an execution of ARN#TestCase
     #[arg(long, env = "SFN_MOCK_CONFIG", value_name = "FILE")]
     mock_config: Option<PathBuf>,
@@ -67,6 +54,38 @@ pub(crate) struct Serve {
     /// Settings file, TOML; flags and environment variables override it
     #[arg(long, env = "EVERSTEP_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+// The arguments of every server. (A doc comment would become the help of the commands that flatten this.)
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// Address and port to listen on [default: 127.0.0.1:8083]
+    #[arg(long, env = "EVERSTEP_LISTEN", value_name = "ADDRESS")]
+    listen: Option<String>,
+
+    /// Dialect of definitions: `spec` follows the specification, `aws` the service [default: spec]
+    #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    /// Endpoint that invokes Lambda functions which are not configured here
+    #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
+    lambda_endpoint: Option<String>,
+
+    /// Scale Wait states and the delays of retries by this factor, such as 0.01
+    #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
+    wait_time_scale: Option<f64>,
+}
+
+impl Common {
+    pub(super) fn given(self) -> Given {
+        Given {
+            listen: self.listen,
+            dialect: self.dialect,
+            lambda_endpoint: self.lambda_endpoint,
+            wait_time_scale: self.wait_time_scale,
+            ..Given::default()
+        }
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -78,22 +97,24 @@ Examples:
   everstep serve --log-events events.jsonl
   everstep serve --mock-config mocks.json --wait-time-scale 0
 
-The settings file uses the names of the flags: listen = \"127.0.0.1:8083\", data = \"/var/lib/everstep\",
-retention-days = 30. Access keys are a table: [access-keys] AKIAEXAMPLE = \"its secret\".
-EVERSTEP_ACCESS_KEYS takes them as ID:SECRET, separated by commas.
+The settings file uses the names of the flags:
+  listen = \"127.0.0.1:8083\"
+  retention-days = 30
+  [access-keys]
+  AKIAEXAMPLE = \"its secret\"
 
-On a loopback address, access keys are optional. On any other address they are required. With access keys,
+EVERSTEP_ACCESS_KEYS takes access keys as ID:SECRET, separated by commas. They
+are optional on a loopback address and required on any other. With access keys,
 every request must be signed with one of them, as all AWS SDKs do.
 
-SIGTERM and Ctrl-C stop the server in order: it answers open requests and gives running calls ten seconds to
-end. A second signal stops it at once. `kill -9` loses nothing either: what ran continues at the next start.";
+SIGTERM and Ctrl-C stop the server in order: it answers open requests and gives
+running calls ten seconds to end. A second signal stops it at once. `kill -9`
+loses nothing either: what ran continues at the next start.";
 
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let given = Given {
-            listen: self.listen,
             data: self.data,
-            dialect: self.dialect,
             region: self.region,
             account: self.account,
             retention_days: self.retention_days,
@@ -101,10 +122,9 @@ impl Serve {
             tls_key: self.tls_key,
             log_events: self.log_events,
             functions: self.functions,
-            lambda_endpoint: self.lambda_endpoint,
-            wait_time_scale: self.wait_time_scale,
             mock_config: self.mock_config,
             access_keys: Given::keys_of_environment()?,
+            ..self.common.given()
         };
         frontend::serve(given, self.config.as_deref(), Mode::Serve)
     }

@@ -1,18 +1,18 @@
 //! A real server for tests.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use regex::Regex;
 
+use super::lines::Lines;
 use super::{pin_scrubbed, root};
 
 /// `everstep serve` on a port of its own, killed when it is dropped.
 pub struct Server {
     pub child: Child,
     pub url: String,
-    /// What it said before it listened.
+    /// What it wrote before it listened.
     pub said: Vec<String>,
 }
 
@@ -28,8 +28,8 @@ impl Server {
             .spawn()
             .unwrap();
         let mut server = Self { child, url: String::new(), said: Vec::new() };
-        let stderr = server.child.stderr.take().unwrap();
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        let mut lines = Lines::of(server.child.stderr.take().unwrap());
+        while let Some(line) = lines.next() {
             match line.strip_prefix("everstep listens on ") {
                 Some(rest) => {
                     server.url = rest.split(',').next().unwrap().to_owned();
@@ -38,7 +38,7 @@ impl Server {
                 None => server.said.push(line),
             }
         }
-        assert!(!server.url.is_empty(), "it does not listen: {:?}", server.said);
+        assert!(!server.url.is_empty(), "the server does not listen: {:?}", server.said);
         server
     }
 
@@ -57,14 +57,14 @@ impl Server {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Must succeed; its standard output.
+    /// The standard output of a command that must succeed.
     pub fn done(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Pins what the command does.
+    /// Compares what the command does with the recorded output.
     pub fn check(&self, name: &str, arguments: &[&str]) {
         self.pin(name, arguments, &self.run(arguments));
     }
@@ -76,7 +76,7 @@ impl Server {
 }
 
 impl Server {
-    /// As SIGTERM does, and waits.
+    /// Stops it with SIGTERM and waits for its end.
     pub fn stop(&mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -91,7 +91,8 @@ impl Drop for Server {
     }
 }
 
-/// Times and durations. Lines that hold a duration lose their columns, and tables with such lines their width.
+/// Replaces what differs between runs. Columns keep their widths: a placeholder is as wide as what it stands for
+/// wherever something follows in another column.
 fn scrubbed(text: &str) -> String {
     let replace = |text: &str, pattern: &str, with: &str| {
         Regex::new(pattern).unwrap().replace_all(text, with).into_owned()
@@ -100,14 +101,33 @@ fn scrubbed(text: &str) -> String {
     let text = replace(&text, r#""(\w+Date|timestamp)": [\d.]+"#, "\"$1\": TIME");
     let text = replace(&text, r#""workerPid": \d+"#, "\"workerPid\": PID");
     let text = replace(&text, r#""LogResult": "\w+=*""#, "\"LogResult\": BASE64");
-    let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", "UUID");
+    let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", UUID);
     let text = replace(&text, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "YYYY-MM-DDTHH:MM:SSZ");
     let text = replace(&text, r"in (\d+ h \d+ min|\d+ min \d+ s)", "in TIME");
-    let text = replace(&text, r"(?m)^.* (\d+\.\d s|\d+ ms)( .*)?$", "«$0»");
+    // The time of a progress line is aligned to the right.
+    let text = replace(&text, r"(?m)^ *\d+\.\d s  ", "     TIME  ");
+    let text = replace(&text, r"\d\.\d s  ", "TIME   ");
     let text = replace(&text, r"\d+\.\d s|\d+ ms", "TIME");
-    let lines = text.lines().map(|line| match line.strip_prefix('«') {
-        Some(line) => replace(line.trim_end_matches('»'), " +", " "),
-        None => replace(line, "[─]{3,}|[═]{3,}", "───"),
-    });
-    lines.map(|line| line + "\n").collect()
+    ruled(&text)
+}
+
+/// As wide as any other.
+const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+/// The rules of a table are as wide as its rows: the width of a duration must not show.
+fn ruled(text: &str) -> String {
+    let is_rule = |line: &str| line.starts_with(['─', '═']);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let rules: Vec<usize> = (0..lines.len()).filter(|at| is_rule(&lines[*at])).collect();
+    // Above the header, below it, and below the rows.
+    for table in rules.chunks(3) {
+        let [top, .., bottom] = table else { continue };
+        let rows = lines[*top..*bottom].iter().filter(|line| !is_rule(line));
+        let width = rows.map(|row| row.chars().count()).max().unwrap_or_default();
+        for at in table {
+            let mark: String = lines[*at].chars().take(1).collect();
+            lines[*at] = mark.repeat(width);
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
 }
