@@ -33,7 +33,9 @@ impl Lines {
                 Some(line)
             }
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("no line for {DEADLINE:?} after:\n{}", self.text),
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("no line for {DEADLINE:?} after:\n{}", self.text)
+            }
         }
     }
 
@@ -42,7 +44,11 @@ impl Lines {
         let start = Instant::now();
         while !self.text.contains(wanted) {
             assert!(start.elapsed() < DEADLINE, "`{wanted}` does not appear:\n{}", self.text);
-            assert!(self.next().is_some(), "`{wanted}` does not appear before the end:\n{}", self.text);
+            assert!(
+                self.next().is_some(),
+                "`{wanted}` does not appear before the end:\n{}",
+                self.text
+            );
         }
     }
 
