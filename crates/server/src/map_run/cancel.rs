@@ -11,14 +11,22 @@ use crate::service::Service;
 
 /// Ends the run that an attempt was to drive, if it was to drive one.
 pub(crate) async fn cancel(service: &Service, cancelled: &Cancelled) -> Result<()> {
+    let Some(found) = find(service, cancelled)? else { return Ok(()) };
+    let turn = service.map_runs.turn(found.execution, found.run);
+    // A later attempt drives the run: its children are wanted.
+    let Ok(_turn) = turn.try_lock() else { return Ok(()) };
+    match find(service, cancelled)? {
+        Some(found) => abort(service, found).await,
+        None => Ok(()),
+    }
+}
+
+fn find(service: &Service, cancelled: &Cancelled) -> Result<Option<Found>> {
     let runs = of_execution(&service.reader, cancelled.execution)?;
     let wanted = |found: &Found| {
         found.record.attempt() == cancelled.attempt && found.record.status == Status::Running
     };
-    match runs.into_iter().find(wanted) {
-        Some(found) => abort(service, found).await,
-        None => Ok(()),
-    }
+    Ok(runs.into_iter().find(wanted))
 }
 
 async fn abort(service: &Service, found: Found) -> Result<()> {

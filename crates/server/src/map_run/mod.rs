@@ -8,7 +8,7 @@ mod cancel;
 mod shell;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use everstep_api::arn::{Arn, Kind};
 use everstep_drivers::map_run::{self, Input, MAP_RUN, Tallies, settings_note};
@@ -28,7 +28,13 @@ use crate::service::Service;
 #[derive(Default)]
 pub(crate) struct MapRuns {
     live: Mutex<HashMap<Key, Live>>,
+    /// A run has one driver at a time: after a redrive, the attempt before may still be stopping children. It would
+    /// stop those of the redrive too, and write the record last.
+    turns: Mutex<HashMap<(ExecutionId, u32), Weak<Turn>>>,
 }
+
+/// Held by whatever drives a run.
+type Turn = tokio::sync::Mutex<()>;
 
 type Key = (ExecutionId, Attempt);
 
@@ -67,6 +73,14 @@ impl MapRuns {
 
     pub(crate) fn find(&self, execution: ExecutionId, attempt: Attempt) -> Option<Live> {
         self.live().get(&(execution, attempt)).cloned()
+    }
+
+    fn turn(&self, execution: ExecutionId, run: u32) -> Arc<Turn> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let turn = turns.get(&(execution, run)).and_then(Weak::upgrade).unwrap_or_default();
+        turns.insert((execution, run), Arc::downgrade(&turn));
+        turn
     }
 
     /// Cancels the run of an attempt; gives the cancellation back if it has no driver.

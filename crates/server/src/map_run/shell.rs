@@ -22,6 +22,13 @@ use crate::service::Service;
 /// Drives the Map Run of a task to its end.
 pub(crate) async fn run(service: Arc<Service>, task: Task, inbox: Inbox) {
     let map_runs = service.map_runs.clone();
+    let Job::MapRun { plan, .. } = &task.job else { return map_runs.close(&task) };
+    let turn = map_runs.turn(task.execution, plan.run.number);
+    let waiting = Arc::downgrade(&service);
+    drop(service);
+    let _turn = turn.lock().await;
+    // If the engine has stopped meanwhile, the run is dispatched again.
+    let Some(service) = waiting.upgrade() else { return map_runs.close(&task) };
     match drive(service, &task, inbox).await {
         // When the engine stops, the run is dispatched again. When its execution is gone, nobody waits for it.
         Ok(()) | Err(Engine::Stopped | Engine::NotFound) => {}
