@@ -23,11 +23,12 @@ impl Checker for Check {
                 {
                     true
                 }
+                // What an execution has cancelled is forgotten when it is removed before that is confirmed.
                 Parent::MapRun(parent) => {
-                    there(parent).is_some_and(|parent| parent.stopped_ms().is_none())
+                    there(parent).is_none_or(|parent| parent.stopped_ms().is_none())
                 }
                 Parent::Task(parent, attempt) => {
-                    there(parent).is_some_and(|parent| parent.execution.awaits(attempt))
+                    there(parent).is_none_or(|parent| parent.execution.awaits(attempt))
                 }
             };
             ensure(wanted, life.id, || {

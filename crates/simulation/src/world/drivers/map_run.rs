@@ -67,11 +67,25 @@ impl Run {
 
 impl World {
     pub(in super::super) fn open_run(&mut self, task: Task) {
+        if self.is_driven(&task) {
+            return self.shells.waiting.push(task);
+        }
         let opened = self.run_of(task);
         if let Some((run, requests)) = opened {
             self.tally.map_runs += 1;
             self.open_shell(Shell::Run(Box::new(run)), requests.into_iter().map(Request::Run));
         }
+    }
+
+    /// Whether an earlier attempt still stops the children of the run.
+    fn is_driven(&self, task: &Task) -> bool {
+        let Job::MapRun { plan, .. } = &task.job else { return false };
+        let run = (task.execution, plan.run.number);
+        self.shells.live.values().any(|shell| match shell {
+            Shell::Run(other) => (other.id.0, other.id.2) == run,
+            Shell::Abort(aborting) => (aborting.found.execution, aborting.found.run) == run,
+            _ => false,
+        })
     }
 
     fn run_of(&mut self, task: Task) -> Option<(Run, Vec<RunRequest>)> {
@@ -289,9 +303,23 @@ impl World {
             self.answer_now(id, Input::Run(RunInput::Cancelled));
             return None;
         }
+        let waiting = self.shells.waiting.len();
+        self.shells.waiting.retain(|task| (task.execution, task.attempt) != key);
+        if self.shells.waiting.len() < waiting {
+            return None;
+        }
         let runs = map_run::of_execution(&self.evidence.reader(), cancelled.execution);
+        // A later attempt may have taken the run over, and the store not show it yet.
+        let live: Vec<(ExecutionId, u32)> = (self.shells.live.values())
+            .filter_map(|shell| match shell {
+                Shell::Run(run) => Some((run.id.0, run.id.2)),
+                _ => None,
+            })
+            .collect();
         let wanted = |found: &Found| {
-            found.record.attempt() == key.1 && found.record.status == Status::Running
+            found.record.attempt() == key.1
+                && found.record.status == Status::Running
+                && !live.contains(&(found.execution, found.run))
         };
         let Some(found) = runs.ok()?.into_iter().find(wanted) else { return Some(cancelled) };
         let (abort, request) = Abort::open(found.clone());

@@ -16,7 +16,7 @@ use everstep_drivers::map_run::{
 use everstep_drivers::nested::{
     CancelInput, CancelRequest, Input as CallInput, Request as CallRequest,
 };
-use everstep_executions::{Cancelled, Error, Reply};
+use everstep_executions::{Cancelled, Error, Reply, Task};
 
 use super::{Outcome, World};
 use crate::Fault;
@@ -29,6 +29,8 @@ pub(super) struct Shells {
     /// Requests that have not been performed.
     requests: Vec<(u64, Request)>,
     answers: Arc<Mutex<Vec<(u64, Input)>>>,
+    /// Runs to be taken up when an earlier attempt has ended: a run has one driver at a time.
+    waiting: Vec<Task>,
     queues: Queues,
     /// Workers that poll for tasks of the activity.
     polls: Vec<u64>,
@@ -187,6 +189,9 @@ impl World {
         self.shells.requests.retain(|(of, _)| *of != id);
         let shell = self.shells.live.remove(&id);
         drop(shell);
+        for task in std::mem::take(&mut self.shells.waiting) {
+            self.open_run(task);
+        }
     }
 
     /// A reply that becomes an input of a driver.

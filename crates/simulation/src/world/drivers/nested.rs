@@ -136,7 +136,9 @@ impl World {
     /// How a task ends, by the execution that it waits for.
     fn described(&self, child: ExecutionId) -> Option<Option<Result<Payload, Failure>>> {
         let reader = self.evidence.reader();
-        let summary = reader.summary(child).ok()??;
+        let Some(summary) = reader.summary(child).ok()? else {
+            return Some(Some(Err(Failure::new("States.TaskFailed", "it is gone"))));
+        };
         if summary.standing == Standing::Running {
             return Some(None);
         }
