@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told() {
+    fn every_problem_is_reported() {
         check_refused(
             json!({"a": 1, "a.$": "$", "b": [{"x/y~.$": "$.", "z.$": 1}]}),
             &[

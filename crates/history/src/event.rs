@@ -106,15 +106,15 @@ pub enum Event {
         failure: Failure,
         stage: FailureStage,
     },
-    /// `heartbeat`: no sign of life came in time, rather than no result.
+    /// `heartbeat`: a heartbeat was missed, rather than the deadline.
     TaskTimedOut {
         attempt: Attempt,
         at_ms: i64,
         failure: Failure,
         heartbeat: bool,
     },
-    /// A state stops because the scope it is in has failed; `attempt` is the task that nobody waits
-    /// for any more.
+    /// A state stops because the scope it is in has failed; `attempt` is the task whose result is
+    /// no longer needed.
     StateAborted {
         frame: FrameId,
         at_ms: i64,
@@ -211,7 +211,7 @@ pub enum Event {
         tolerated_count: Option<u64>,
         tolerated_percentage: Option<f64>,
     },
-    /// A Map Run goes on with the children that had not succeeded. `run` is the attempt that it was
+    /// A Map Run continues with the children that had not succeeded. `run` is the attempt that it was
     /// started with.
     MapRunRedriven {
         frame: FrameId,
@@ -254,7 +254,7 @@ pub enum Event {
         at_ms: i64,
         failure: Failure,
     },
-    /// It goes on from where it failed.
+    /// It continues from where it failed.
     ExecutionRedriven {
         at_ms: i64,
         count: u32,
@@ -262,6 +262,46 @@ pub enum Event {
 }
 
 impl Event {
+    /// The frame in which it happened; none for events of the whole execution.
+    #[must_use]
+    pub fn frame(&self) -> Option<FrameId> {
+        match self {
+            Self::StateEntered { frame, .. }
+            | Self::StateExited { frame, .. }
+            | Self::StateAborted { frame, .. }
+            | Self::RetryScheduled { frame, .. }
+            | Self::StateFailed { frame, .. }
+            | Self::WaitStarted { frame, .. }
+            | Self::ParallelStarted { frame, .. }
+            | Self::ParallelSucceeded { frame, .. }
+            | Self::ParallelFailed { frame, .. }
+            | Self::MapStarted { frame, .. }
+            | Self::IterationStarted { frame, .. }
+            | Self::MapSucceeded { frame, .. }
+            | Self::MapFailed { frame, .. }
+            | Self::MapRunStarted { frame, .. }
+            | Self::MapRunRedriven { frame, .. }
+            | Self::MapRunSucceeded { frame, .. }
+            | Self::MapRunFailed { frame, .. }
+            | Self::EvaluationFailed { frame, .. } => Some(*frame),
+            Self::TaskScheduled { attempt, .. }
+            | Self::TaskStarted { attempt, .. }
+            | Self::TaskSubmitted { attempt, .. }
+            | Self::TaskSucceeded { attempt, .. }
+            | Self::TaskFailed { attempt, .. }
+            | Self::TaskTimedOut { attempt, .. } => Some(attempt.frame),
+            Self::IterationSucceeded { child, .. }
+            | Self::IterationFailed { child, .. }
+            | Self::IterationAborted { child, .. } => Some(*child),
+            Self::ExecutionStarted { .. }
+            | Self::ExecutionSucceeded { .. }
+            | Self::ExecutionFailed { .. }
+            | Self::ExecutionTimedOut { .. }
+            | Self::ExecutionAborted { .. }
+            | Self::ExecutionRedriven { .. } => None,
+        }
+    }
+
     /// When it happened, in milliseconds since 1970.
     #[must_use]
     pub fn at_ms(&self) -> i64 {

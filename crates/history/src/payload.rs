@@ -1,7 +1,7 @@
 //! JSON that many events and states refer to, held once.
 //!
-//! What came in as text is parsed when somebody looks inside, and what was computed is written
-//! when somebody wants its text; neither happens twice.
+//! What came in as text is parsed on first access, and what was computed is written when its text is
+//! first needed; neither happens twice.
 
 mod size;
 mod text;
@@ -89,7 +89,7 @@ impl Payload {
         self.0.value.get_or_init(|| parse(&self.0.text))
     }
 
-    /// The value itself, without a copy if nobody else holds it.
+    /// The value itself, without a copy if it is not shared.
     #[must_use]
     pub fn into_value(self) -> Value {
         match Arc::try_unwrap(self.0) {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_parsed_when_somebody_looks_inside() {
+    fn a_text_is_parsed_on_first_access() {
         let payload = Payload::from_text(SPACED).unwrap();
         assert_eq!(payload.as_text(), SPACED);
         assert!(payload == Payload::from_text(SPACED).unwrap());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_written_when_somebody_wants_the_text() {
+    fn a_value_is_written_when_its_text_is_needed() {
         let payload = Payload::new(json!({"b": 10.0, "a": []}));
         assert_eq!(payload.size(), 17);
         assert!(!payload.exceeds(17) && payload.exceeds(16));
@@ -242,6 +242,6 @@ mod tests {
             assert_eq!(array.depth(), size::depth_of(&values));
         }
         let both = Payload::array(&[Payload::from_text("1").unwrap(), value]);
-        assert!(is_written(&both) && !is_parsed(&both), "nobody has looked inside");
+        assert!(is_written(&both) && !is_parsed(&both), "it has not been accessed");
     }
 }

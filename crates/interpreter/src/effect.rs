@@ -1,4 +1,4 @@
-//! All that the world is asked for, read off events once they are durable.
+//! All that the world must do, read off events once they are durable.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::map_run::MapRun;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Run a task, and say what became of it under this attempt.
+    /// Run a task, and report the result under this attempt.
     ScheduleTask {
         attempt: Attempt,
         state: Arc<str>,
@@ -18,15 +18,15 @@ pub enum Effect {
         parameters: Payload,
         credentials: Option<Payload>,
     },
-    /// Run a child execution for each input, or go on with those of a redriven Map Run, and say what
-    /// became of them.
+    /// Run a child execution for each input, or continue those of a redriven Map Run, and report how
+    /// they ended.
     StartMapRun {
         attempt: Attempt,
         state: Arc<str>,
         frame: FrameId,
         plan: MapRun,
     },
-    /// Nobody waits for this task any more.
+    /// The result of this task is no longer needed.
     CancelTask {
         attempt: Attempt,
     },

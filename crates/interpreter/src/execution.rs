@@ -28,7 +28,7 @@ pub enum Status {
     Aborted { failure: Failure },
 }
 
-/// An execution: everything that is needed to go on, and nothing that could be derived.
+/// An execution: everything that is needed to continue, and nothing that could be derived.
 #[derive(Debug, Clone)]
 pub struct Execution {
     pub(crate) program: Arc<Program>,
@@ -120,7 +120,7 @@ pub(crate) struct TaskPhase {
     pub(crate) submitted: bool,
 }
 
-/// Kept when the Map Run is over, so that a redrive can go on with it.
+/// Kept when the Map Run is over, so that a redrive can continue it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MapRunPhase {
     pub(crate) attempt: Attempt,
@@ -271,7 +271,7 @@ impl Execution {
         Ok(())
     }
 
-    /// When each task that sends signs of life must send its next one.
+    /// When the next heartbeat of each task that sends them is due.
     #[must_use]
     pub fn heartbeats(&self) -> Vec<(Attempt, i64)> {
         let of_timer = |(due, timer): &(i64, Timer)| match timer {
@@ -284,7 +284,7 @@ impl Execution {
         self.timers.iter().filter_map(of_timer).collect()
     }
 
-    /// Sets when a task must send its next sign of life. See [`Execution::heartbeats`].
+    /// Sets when the next heartbeat of a task is due. See [`Execution::heartbeats`].
     pub fn expect_heartbeat(&mut self, attempt: Attempt, due_ms: i64) {
         let Some(Frame { phase: Phase::Task(task), .. }) = self.frame_mut(attempt.frame) else {
             return;
@@ -300,8 +300,8 @@ impl Execution {
         self.timers.insert((due_ms, Timer::Heartbeat(attempt.frame)));
     }
 
-    /// Whether somebody outside holds the attempt and will speak up without being asked again: a
-    /// worker that took an activity's task, or whoever was given the token of a callback.
+    /// Whether the attempt is in other hands and will be reported without another dispatch: a worker
+    /// took an activity's task, or a callback's token was given away.
     #[must_use]
     pub fn is_handed_over(&self, attempt: Attempt) -> bool {
         let Some(task) = self.task(attempt) else { return false };
@@ -314,14 +314,14 @@ impl Execution {
         }
     }
 
-    /// Whether the world must be asked again, after a crash, for something that it had been asked for.
+    /// Whether something must be dispatched again after a crash.
     #[must_use]
     pub fn has_undelivered(&self) -> bool {
         self.status == Status::Running
             && self.left_behind().any(|attempt| !self.is_handed_over(attempt))
     }
 
-    /// Whether any of its tasks must send signs of life.
+    /// Whether any of its tasks must send heartbeats.
     #[must_use]
     pub fn has_heartbeats(&self) -> bool {
         self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Heartbeat(_)))

@@ -52,7 +52,7 @@ pub enum Input {
         failure: Failure,
         stage: FailureStage,
     },
-    /// What became of the children of a distributed Map, in the order of their inputs.
+    /// How the children of a distributed Map ended, in the order of their inputs.
     MapRunFinished {
         attempt: Attempt,
         children: Vec<Result<Payload, Failure>>,

@@ -9,7 +9,7 @@ use crate::input::Identity;
 /// A Map Run, as it is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapRun {
-    /// What it is known by for ever; a redrive goes on with the same one under another attempt.
+    /// Its identity: a redrive continues the same one under another attempt.
     pub run: Attempt,
     /// One for each child execution.
     pub inputs: Payload,

@@ -1,4 +1,4 @@
-//! Task tokens: what a worker hands back to say which attempt it speaks of.
+//! Task tokens: what a worker hands back to name the attempt that it reports on.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     /// The code has raised an error.
     User,
-    /// The process ended, could not start, or answered what is no answer.
+    /// The process ended, could not start, or gave an invalid response.
     Runtime,
     Timeout,
     DataLimitExceeded,

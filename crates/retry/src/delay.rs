@@ -154,7 +154,7 @@ impl Spread {
         if self.least >= self.most || self.least >= self.max {
             return self.least.min(self.max);
         }
-        // Infinity times nothing is no number.
+        // Infinity times zero is not a number.
         let most = self.most.min(f64::MAX);
         (self.least + (most - self.least) * unit()).min(self.max)
     }

@@ -13,7 +13,7 @@ pub const HEARTBEAT_TIMEOUT: &str = "States.HeartbeatTimeout";
 pub const RUNTIME: &str = "States.Runtime";
 /// Not matched by a wildcard.
 pub const DATA_LIMIT_EXCEEDED: &str = "States.DataLimitExceeded";
-/// What Lambda once reported for a function that said nothing of its end.
+/// What Lambda once reported for a function that crashed.
 pub const LAMBDA_UNKNOWN: &str = "Lambda.Unknown";
 
 /// The ends of a function that it could not report itself. Definitions of any age mean them by

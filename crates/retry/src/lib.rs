@@ -1,4 +1,4 @@
-//! Retry policies: which failure is tried again, how often, and after how long.
+//! Retry policies: which failure is retried, how often, and after how long.
 //!
 //! One engine for the `Retry` of a state, Azure's policies and Lambda's asynchronous invocations. Pure:
 //! counters, time and randomness are given by the caller, which keeps them. Knows nothing of states,

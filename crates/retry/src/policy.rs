@@ -11,7 +11,7 @@ use crate::error_name;
 #[serde(rename_all = "camelCase")]
 pub struct Policy {
     pub rules: Vec<Rule>,
-    /// Errors that are never tried again, whatever the rules say.
+    /// Errors that are never retried, whatever the rules say.
     pub non_retryable: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl Policy {
         Self { rules, non_retryable: self.non_retryable.clone() }
     }
 
-    /// What becomes of a failure. `so_far` has the retries that each rule has had; `unit` gives a number
+    /// Whether a failure is retried, and when. `so_far` has the retries that each rule has had; `unit` gives a number
     /// from 0 up to 1 and is called at most once.
     pub fn verdict(
         &self,
@@ -135,7 +135,7 @@ mod tests {
                 }
             }
         }
-        panic!("{errors:?} still goes on after {waited:?}");
+        panic!("{errors:?} is still retried after {waited:?}");
     }
 
     /// The guide's complex retry scenario: ErrorA, ErrorB, ErrorC, ErrorB, ErrorB.

@@ -1,4 +1,4 @@
-//! What an expression reads, as far as its text tells: free names, parts of `$states`,
+//! What an expression reads, as far as its text shows: free names, parts of `$states`,
 //! and uses of a context where there is none.
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};

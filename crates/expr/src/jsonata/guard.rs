@@ -2,7 +2,7 @@
 //! own: string concatenation, ranges, array and object constructors, and the functions that
 //! return more than they were given.
 //!
-//! The engine cannot be told to count, so the expression is rewritten to do it: its growing
+//! The engine cannot count, so the expression is rewritten to do it: its growing
 //! parts are wrapped in calls of functions that no expression can name, because their names
 //! hold a space. They charge a [`Ledger`]; when that is exhausted, the evaluation ends.
 
@@ -452,7 +452,7 @@ fn charge_joined(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError>
 }
 
 fn charge_looked_up(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
-    // What is found is no larger than where it is found.
+    // A match is no larger than what it is found in.
     match args.first() {
         Some(JValue::Object(fields)) => {
             let name = args.get(1).and_then(JValue::as_str).unwrap_or_default();

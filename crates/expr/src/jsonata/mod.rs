@@ -72,7 +72,7 @@ impl Expression {
         self.compiled.analysis.variables().for_each(into);
     }
 
-    /// The fields of `$states` it reads, as far as its text tells: `errorOutput` for
+    /// The fields of `$states` it reads, as far as its text shows: `errorOutput` for
     /// `$states.errorOutput.Cause`, nothing for `$lookup($states, $name)`.
     pub fn states_fields(&self, into: &mut dyn FnMut(&str)) {
         self.compiled.analysis.states_fields.iter().for_each(|field| into(field));

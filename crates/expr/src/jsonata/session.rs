@@ -26,7 +26,7 @@ pub struct Session<'a> {
     converted: RefCell<Converted>,
 }
 
-/// The value of `$states`, in parts, so that nobody need put them together.
+/// The value of `$states`, in parts, so that they need not be put together.
 #[derive(Debug, Clone, Copy)]
 pub struct States<'a> {
     pub input: &'a Value,

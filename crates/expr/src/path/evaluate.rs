@@ -272,7 +272,7 @@ impl Walk<'_> {
         })
     }
 
-    /// With both bounds, a negative first one counts from the end and goes on at the
+    /// With both bounds, a negative first one counts from the end and continues at the
     /// beginning: `[-1:2]` is the last item, then the first two.
     fn slice<'d>(
         &self,

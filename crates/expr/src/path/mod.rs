@@ -1,6 +1,6 @@
 //! Paths and Reference Paths.
 //!
-//! Paths speak the dialect of Jayway JsonPath, because the service reads them with it: its
+//! Paths follow the dialect of Jayway JsonPath, because the service reads them with it: its
 //! definite and indefinite paths, its loose comparisons, its words when nothing is found.
 //! Nothing here knows which field of a state a path stands in.
 

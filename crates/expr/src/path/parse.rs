@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
         &self.text[from..self.at]
     }
 
-    /// One level down. The way up is `self.depth -= 1`; after an error nobody counts.
+    /// One level down. The way up is `self.depth -= 1`; after an error the depth does not matter.
     pub(super) fn descend(&mut self) -> Result<(), SyntaxError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {

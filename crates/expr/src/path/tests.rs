@@ -104,7 +104,7 @@ fn definiteness_is_known_beforehand() {
 }
 
 #[test]
-fn what_is_missing_is_told_in_jayways_words() {
+fn missing_values_are_reported_in_jayways_words() {
     check_reason("$.no", "No results for path: $['no']");
     check_reason("$$.no", "No results for path: $['no']");
     check_reason("$.a.no", "No results for path: $['a']['no']");

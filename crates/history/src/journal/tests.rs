@@ -157,7 +157,7 @@ fn hundred_bytes() -> Payload {
     Payload::new(json!({ "text": "x".repeat(89) }))
 }
 
-/// A task that fails, is tried again and fails for good.
+/// A task that fails, is retried and fails for good.
 fn failing() -> Vec<Event> {
     let failure = Failure::new("Boom", "it went wrong, and this is why");
     let attempt = Attempt { frame: FrameId(1), number: 3 };

@@ -1,4 +1,5 @@
-//! What becomes of a failure: the state is retried, a catcher takes over, or it goes to the state around.
+//! How failures are handled: the state is retried, a catcher takes over, or the failure propagates to the state
+//! around.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl Decider<'_> {
         verdict.failure
     }
 
-    /// A state has failed: it is retried or caught, or the failure goes to the state around.
+    /// A state has failed: it is retried or caught, or the failure propagates.
     pub(crate) fn fail(&mut self, id: FrameId, raised: RaisedFailure) {
         let Some((machine, position)) = self.place(id) else { return };
         let Some(state) = machine.states.get(position as usize) else { return };
@@ -135,7 +136,7 @@ impl Decider<'_> {
         self.propagate(id, raised);
     }
 
-    /// To the state around, or the end of the execution.
+    /// Hands a failure to the state around, or ends the execution with it.
     fn propagate(&mut self, id: FrameId, raised: RaisedFailure) {
         let Some(parent) = self.execution.frame(id).and_then(|frame| frame.parent) else {
             let failure = raised.failure;
@@ -181,7 +182,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Says of the state a frame is in, and of those inside it, that they stop.
+    /// Records that the state a frame is in stops, and those inside it.
     fn abort(&mut self, id: FrameId) {
         self.abort_inside(id);
         let Some(state) = self.execution.state_of(id) else { return };

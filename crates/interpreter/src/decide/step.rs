@@ -1,4 +1,4 @@
-//! How frames go from state to state until they wait or end.
+//! How frames move from state to state until they wait or end.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Lets a frame go on from state to state until it waits or ends.
+    /// Moves a frame from state to state until it waits or ends.
     fn step(&mut self, id: FrameId) {
         while self.is_running() && !self.full {
             let Some(frame) = self.execution.frame(id) else { return };

@@ -108,7 +108,7 @@ pub(crate) fn items(
             message: format!("Map state input must be an array but was: {}", found.value()),
         },
         (Items::Path(path), _) => {
-            // A path into the context object is told without its second `$`.
+            // The service shows a path into the context object without its second `$`.
             let path = path.as_str();
             let path = path.strip_prefix('$').filter(|rest| rest.starts_with('$')).unwrap_or(path);
             Fault::Runtime(format!("Reference path \"{path}\" must point to array."))

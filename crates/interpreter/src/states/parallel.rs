@@ -14,7 +14,7 @@ pub(crate) fn run(
     state: &State,
     parallel: &Parallel,
 ) -> Result<(), Fault> {
-    // Run again by a redrive: what has not ended goes on.
+    // Run again by a redrive: what has not ended continues.
     if matches!(decider.execution.frame(id).map(|frame| &frame.phase), Some(Phase::Parallel { .. }))
     {
         return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! The same evaluation as in executions (`flow`, `states`), without events: nothing is recorded and
 //! nothing waits. A pure function: a Task without a mock is not called here, it is handed to the
-//! caller as a [`Call`], and the same request with the answer in it goes on from there.
+//! caller as a [`Call`], and the same request with the answer in it continues from there.
 
 mod context;
 mod definition;

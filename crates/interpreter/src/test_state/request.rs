@@ -7,7 +7,7 @@ use everstep_history::{Failure, Payload};
 
 use crate::{Dialect, Identity, Limits};
 
-/// The parameters of `TestState`, and what a pure function must be told besides.
+/// The parameters of `TestState`, and what a pure function needs in addition.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// One state, or a state machine if `state_name` is given.
@@ -29,7 +29,7 @@ pub struct Request {
     pub limits: Limits,
     pub now_ms: i64,
     pub seed: u64,
-    /// What became of the call that an earlier go asked for.
+    /// The result of the call that an earlier pass asked for.
     pub answer: Option<Result<Payload, Failure>>,
 }
 
@@ -66,7 +66,7 @@ pub struct Configuration {
     pub map_item_reader_data: Option<String>,
 }
 
-/// How much the response tells.
+/// How much the response shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
     #[default]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tested {
     Done(Box<Response>),
-    /// The state wants this done. The same request with the answer goes on from there.
+    /// The state calls this. The same request with the answer continues from there.
     Calls(Call),
 }
 

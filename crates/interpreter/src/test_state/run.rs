@@ -385,7 +385,7 @@ impl Bench<'_> {
                     _ => left,
                 }
             }
-            // A catcher that fails is nobody's to catch.
+            // Nothing catches the failure of a catcher.
             Err(fault) => ended(TestStatus::Failed, self.failure(fault)),
         }
     }

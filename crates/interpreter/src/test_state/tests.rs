@@ -120,7 +120,7 @@ fn a_failure_that_nothing_takes_fails_the_state() {
 }
 
 #[test]
-fn a_fault_is_told_without_an_event() {
+fn a_fault_is_reported_without_an_event() {
     let mut definition = task();
     definition["Parameters"]["MessageBody.$"] = json!("$.nothing");
     let request = Request { mock: result(json!({})), level: Level::Trace, ..with_body(definition) };

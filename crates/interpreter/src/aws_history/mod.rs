@@ -1,12 +1,17 @@
 //! The AWS history: a projection of the events, with AWS's types, ids and details.
 
+mod details;
+mod task;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use everstep_asl::model::{Kind, Resource, Task};
-use everstep_history::{Attempt, Event, Failure, FailureStage, FrameId, Payload};
+use everstep_asl::model::{Kind, Resource};
+use everstep_history::{Attempt, Event, FrameId};
 use serde_json::{Map, Value, json};
 
+use self::details::{Described, bare, failed, plain, text};
+use self::task::{activity, lambda, service};
 use crate::execution::{Execution, Program, is_visible};
 use crate::input::Identity;
 use crate::map_run;
@@ -52,7 +57,7 @@ impl Projection {
             let id = self.execution.visible_events + 1;
             let (previous, kind, details) = self.describe(event);
             let mut value = json!({
-                "timestamp": at_ms(event),
+                "timestamp": event.at_ms(),
                 "type": kind,
                 "id": id,
                 "previousEventId": previous,
@@ -122,12 +127,12 @@ impl Projection {
             }
             Event::StateAborted { .. } | Event::IterationAborted { .. } => {}
             other => {
-                if let Some(frame) = frame_of(other) {
+                if let Some(frame) = other.frame() {
                     self.last.insert(frame, id);
                 }
             }
         }
-        // A branch that ends is what its Parallel goes on from.
+        // A Parallel continues from the branch that ends last.
         if let Event::StateExited { frame, next: None, .. } = event
             && let Some(parent) = self.parent_of.get(frame)
             && !self.is_iteration(*frame)
@@ -146,7 +151,7 @@ impl Projection {
     }
 
     /// What an event follows, its type, and its details with their name.
-    fn describe(&self, event: &Event) -> (u32, String, Option<(&'static str, Value)>) {
+    fn describe(&self, event: &Event) -> Described {
         let previous = |frame: &FrameId| self.last(*frame);
         match event {
             Event::ExecutionStarted { input, .. } => {
@@ -281,12 +286,7 @@ impl Projection {
         }
     }
 
-    fn iteration(
-        &self,
-        child: FrameId,
-        outcome: &str,
-        name: &'static str,
-    ) -> (u32, String, Option<(&'static str, Value)>) {
+    fn iteration(&self, child: FrameId, outcome: &str, name: &'static str) -> Described {
         let parent = self.execution.frame(child).and_then(|frame| frame.parent);
         let state = parent.and_then(|parent| self.execution.state_of(parent.frame));
         let details = json!({
@@ -300,8 +300,8 @@ impl Projection {
         Some(map_run::arn(self.execution.identity(), self.execution.state_of(frame)?, run))
     }
 
-    fn describe_task(&self, event: &Event) -> (u32, String, Option<(&'static str, Value)>) {
-        let Some(frame) = frame_of(event) else { return (0, String::new(), None) };
+    fn describe_task(&self, event: &Event) -> Described {
+        let Some(frame) = event.frame() else { return (0, String::new(), None) };
         let previous = self.last(frame);
         let Some(Kind::Task(task)) = self.execution.state_of(frame).map(|state| &state.kind) else {
             return (previous, String::new(), None);
@@ -315,271 +315,5 @@ impl Projection {
 
     fn region(&self) -> &str {
         self.execution.identity().machine_arn.split(':').nth(3).unwrap_or_default()
-    }
-}
-
-type Described = (u32, String, Option<(&'static str, Value)>);
-
-fn plain(previous: u32, kind: &str, name: &'static str, details: Value) -> Described {
-    (previous, kind.to_owned(), Some((name, details)))
-}
-
-fn bare(previous: u32, kind: &str) -> Described {
-    (previous, kind.to_owned(), None)
-}
-
-/// A payload as its JSON text, with the details the service adds.
-fn text(name: &str, payload: &Payload) -> Value {
-    json!({ name: payload.text(), format!("{name}Details"): { "truncated": false } })
-}
-
-fn failed(failure: &Failure) -> Value {
-    let mut details = Map::new();
-    if let Some(error) = &failure.error {
-        details.insert("error".to_owned(), json!(&**error));
-    }
-    if let Some(cause) = &failure.cause {
-        details.insert("cause".to_owned(), json!(&**cause));
-    }
-    Value::Object(details)
-}
-
-fn limits(details: &mut Value, timeout: Option<u64>, heartbeat: Option<u64>) {
-    if let Some(seconds) = timeout {
-        details["timeoutInSeconds"] = json!(seconds);
-    }
-    if let Some(seconds) = heartbeat {
-        details["heartbeatInSeconds"] = json!(seconds);
-    }
-}
-
-fn role(details: &mut Value, credentials: Option<&Payload>) {
-    if let Some(role) = credentials.and_then(|credentials| credentials.get("RoleArn")) {
-        details["taskCredentials"] = json!({ "roleArn": role });
-    }
-}
-
-fn lambda(previous: u32, task: &Task, event: &Event) -> Described {
-    match event {
-        Event::TaskScheduled { parameters, timeout_seconds, credentials, .. } => {
-            let mut details = text("input", parameters);
-            details["resource"] = json!(task.resource.as_str());
-            limits(&mut details, *timeout_seconds, None);
-            role(&mut details, credentials.as_ref());
-            plain(
-                previous,
-                "LambdaFunctionScheduled",
-                "lambdaFunctionScheduledEventDetails",
-                details,
-            )
-        }
-        Event::TaskStarted { .. } => bare(previous, "LambdaFunctionStarted"),
-        Event::TaskSucceeded { output, .. } => plain(
-            previous,
-            "LambdaFunctionSucceeded",
-            "lambdaFunctionSucceededEventDetails",
-            text("output", output),
-        ),
-        Event::TaskFailed { failure, stage, .. } => match stage {
-            FailureStage::Schedule => plain(
-                previous,
-                "LambdaFunctionScheduleFailed",
-                "lambdaFunctionScheduleFailedEventDetails",
-                failed(failure),
-            ),
-            FailureStage::Start => plain(
-                previous,
-                "LambdaFunctionStartFailed",
-                "lambdaFunctionStartFailedEventDetails",
-                failed(failure),
-            ),
-            _ => plain(
-                previous,
-                "LambdaFunctionFailed",
-                "lambdaFunctionFailedEventDetails",
-                failed(failure),
-            ),
-        },
-        Event::TaskTimedOut { failure, .. } => plain(
-            previous,
-            "LambdaFunctionTimedOut",
-            "lambdaFunctionTimedOutEventDetails",
-            failed(failure),
-        ),
-        _ => (previous, String::new(), None),
-    }
-}
-
-fn activity(previous: u32, task: &Task, event: &Event) -> Described {
-    match event {
-        Event::TaskScheduled { parameters, timeout_seconds, heartbeat_seconds, .. } => {
-            let mut details = text("input", parameters);
-            details["resource"] = json!(task.resource.as_str());
-            limits(&mut details, *timeout_seconds, *heartbeat_seconds);
-            plain(previous, "ActivityScheduled", "activityScheduledEventDetails", details)
-        }
-        Event::TaskStarted { worker, .. } => {
-            let details = match worker {
-                Some(worker) => json!({ "workerName": &**worker }),
-                None => json!({}),
-            };
-            plain(previous, "ActivityStarted", "activityStartedEventDetails", details)
-        }
-        Event::TaskSucceeded { output, .. } => plain(
-            previous,
-            "ActivitySucceeded",
-            "activitySucceededEventDetails",
-            text("output", output),
-        ),
-        Event::TaskFailed { failure, stage: FailureStage::Schedule, .. } => plain(
-            previous,
-            "ActivityScheduleFailed",
-            "activityScheduleFailedEventDetails",
-            failed(failure),
-        ),
-        Event::TaskFailed { failure, .. } => {
-            plain(previous, "ActivityFailed", "activityFailedEventDetails", failed(failure))
-        }
-        Event::TaskTimedOut { failure, .. } => {
-            plain(previous, "ActivityTimedOut", "activityTimedOutEventDetails", failed(failure))
-        }
-        _ => (previous, String::new(), None),
-    }
-}
-
-fn service(previous: u32, resource: &Resource, region: &str, event: &Event) -> Described {
-    let (resource_type, action) = match resource {
-        Resource::Service { service, action, sdk, pattern, .. } => (
-            if *sdk { format!("aws-sdk:{service}") } else { service.clone() },
-            format!("{action}{}", pattern.suffix()),
-        ),
-        other => ("task".to_owned(), other.as_str().to_owned()),
-    };
-    let named = |mut details: Value| {
-        details["resource"] = json!(action);
-        details["resourceType"] = json!(resource_type);
-        details
-    };
-    match event {
-        Event::TaskScheduled {
-            parameters,
-            timeout_seconds,
-            heartbeat_seconds,
-            credentials,
-            ..
-        } => {
-            let mut details = json!({ "parameters": parameters.text(), "region": region });
-            limits(&mut details, *timeout_seconds, *heartbeat_seconds);
-            role(&mut details, credentials.as_ref());
-            plain(previous, "TaskScheduled", "taskScheduledEventDetails", named(details))
-        }
-        Event::TaskStarted { .. } => {
-            plain(previous, "TaskStarted", "taskStartedEventDetails", named(json!({})))
-        }
-        Event::TaskSubmitted { output, .. } => plain(
-            previous,
-            "TaskSubmitted",
-            "taskSubmittedEventDetails",
-            named(text("output", output)),
-        ),
-        Event::TaskSucceeded { output, .. } => plain(
-            previous,
-            "TaskSucceeded",
-            "taskSucceededEventDetails",
-            named(text("output", output)),
-        ),
-        Event::TaskFailed { failure, stage, .. } => {
-            let details = named(failed(failure));
-            match stage {
-                FailureStage::Submit => {
-                    plain(previous, "TaskSubmitFailed", "taskSubmitFailedEventDetails", details)
-                }
-                FailureStage::Start => {
-                    plain(previous, "TaskStartFailed", "taskStartFailedEventDetails", details)
-                }
-                _ => plain(previous, "TaskFailed", "taskFailedEventDetails", details),
-            }
-        }
-        Event::TaskTimedOut { failure, .. } => {
-            plain(previous, "TaskTimedOut", "taskTimedOutEventDetails", named(failed(failure)))
-        }
-        _ => (previous, String::new(), None),
-    }
-}
-
-/// The frame in which something happened.
-fn frame_of(event: &Event) -> Option<FrameId> {
-    match event {
-        Event::StateEntered { frame, .. }
-        | Event::StateExited { frame, .. }
-        | Event::StateAborted { frame, .. }
-        | Event::RetryScheduled { frame, .. }
-        | Event::StateFailed { frame, .. }
-        | Event::WaitStarted { frame, .. }
-        | Event::ParallelStarted { frame, .. }
-        | Event::ParallelSucceeded { frame, .. }
-        | Event::ParallelFailed { frame, .. }
-        | Event::MapStarted { frame, .. }
-        | Event::IterationStarted { frame, .. }
-        | Event::MapSucceeded { frame, .. }
-        | Event::MapFailed { frame, .. }
-        | Event::MapRunStarted { frame, .. }
-        | Event::MapRunRedriven { frame, .. }
-        | Event::MapRunSucceeded { frame, .. }
-        | Event::MapRunFailed { frame, .. }
-        | Event::EvaluationFailed { frame, .. } => Some(*frame),
-        Event::TaskScheduled { attempt, .. }
-        | Event::TaskStarted { attempt, .. }
-        | Event::TaskSubmitted { attempt, .. }
-        | Event::TaskSucceeded { attempt, .. }
-        | Event::TaskFailed { attempt, .. }
-        | Event::TaskTimedOut { attempt, .. } => Some(attempt.frame),
-        Event::IterationSucceeded { child, .. }
-        | Event::IterationFailed { child, .. }
-        | Event::IterationAborted { child, .. } => Some(*child),
-        Event::ExecutionStarted { .. }
-        | Event::ExecutionSucceeded { .. }
-        | Event::ExecutionFailed { .. }
-        | Event::ExecutionTimedOut { .. }
-        | Event::ExecutionAborted { .. }
-        | Event::ExecutionRedriven { .. } => None,
-    }
-}
-
-fn at_ms(event: &Event) -> i64 {
-    match event {
-        Event::ExecutionStarted { at_ms, .. }
-        | Event::StateEntered { at_ms, .. }
-        | Event::StateExited { at_ms, .. }
-        | Event::TaskScheduled { at_ms, .. }
-        | Event::TaskStarted { at_ms, .. }
-        | Event::TaskSubmitted { at_ms, .. }
-        | Event::TaskSucceeded { at_ms, .. }
-        | Event::TaskFailed { at_ms, .. }
-        | Event::TaskTimedOut { at_ms, .. }
-        | Event::StateAborted { at_ms, .. }
-        | Event::RetryScheduled { at_ms, .. }
-        | Event::StateFailed { at_ms, .. }
-        | Event::WaitStarted { at_ms, .. }
-        | Event::ParallelStarted { at_ms, .. }
-        | Event::ParallelSucceeded { at_ms, .. }
-        | Event::ParallelFailed { at_ms, .. }
-        | Event::MapStarted { at_ms, .. }
-        | Event::IterationStarted { at_ms, .. }
-        | Event::IterationSucceeded { at_ms, .. }
-        | Event::IterationFailed { at_ms, .. }
-        | Event::IterationAborted { at_ms, .. }
-        | Event::MapSucceeded { at_ms, .. }
-        | Event::MapFailed { at_ms, .. }
-        | Event::MapRunStarted { at_ms, .. }
-        | Event::MapRunRedriven { at_ms, .. }
-        | Event::MapRunSucceeded { at_ms, .. }
-        | Event::MapRunFailed { at_ms, .. }
-        | Event::EvaluationFailed { at_ms, .. }
-        | Event::ExecutionSucceeded { at_ms, .. }
-        | Event::ExecutionFailed { at_ms, .. }
-        | Event::ExecutionTimedOut { at_ms }
-        | Event::ExecutionAborted { at_ms, .. }
-        | Event::ExecutionRedriven { at_ms, .. } => *at_ms,
     }
 }
