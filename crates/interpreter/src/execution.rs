@@ -183,6 +183,11 @@ impl Execution {
         self.visible_events > 0
     }
 
+    /// Whether the history has room for another event besides the last one.
+    pub(crate) fn has_room(&self) -> bool {
+        self.program.limits.history_events.is_none_or(|limit| self.visible_events + 1 < limit)
+    }
+
     /// When something is due next.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<i64> {

@@ -12,7 +12,8 @@ pub enum Refusal {
     AlreadyStarted,
     /// The execution has ended.
     Ended,
-    /// Only an execution that has ended without success can be redriven.
+    /// Only an execution that has ended without success can be redriven, and only if its history has
+    /// room for it.
     NotRedrivable,
     /// The attempt has had its result, or its time is over.
     StaleAttempt,
@@ -39,9 +40,8 @@ impl Execution {
     /// Whether an input changes anything now, or why not.
     pub fn accepts(&self, input: &Input, now_ms: i64) -> Result<(), Refusal> {
         match (self.stage(), input) {
-            (Stage::New, Input::Start { .. })
-            | (Stage::Running, Input::Stop { .. })
-            | (Stage::Unsuccessful, Input::Redrive) => Ok(()),
+            (Stage::New, Input::Start { .. }) | (Stage::Running, Input::Stop { .. }) => Ok(()),
+            (Stage::Unsuccessful, Input::Redrive) if self.has_room() => Ok(()),
             (_, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
             (_, Input::Redrive) => Err(Refusal::NotRedrivable),
             (_, Input::TaskStarted { attempt, .. }) => {

@@ -20,9 +20,8 @@ impl Decider<'_> {
                 | Event::ExecutionTimedOut { .. }
                 | Event::ExecutionAborted { .. }
         );
-        let limit = self.execution.program.limits.history_events;
-        let no_room = |limit| is_visible(&event) && self.execution.visible_events + 1 >= limit;
-        if !last && (limit.is_some_and(no_room) || self.events.len() >= EVENTS_MAX) {
+        let no_room = is_visible(&event) && !self.execution.has_room();
+        if !last && (no_room || self.events.len() >= EVENTS_MAX) {
             self.full = true;
         }
         if last || !self.full {

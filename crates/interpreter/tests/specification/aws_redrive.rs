@@ -1,6 +1,6 @@
 //! Redrive: from the point of failure, and nothing that has succeeded again.
 
-use everstep_interpreter::{Input, Refusal, Status};
+use everstep_interpreter::{Input, Limits, Refusal, Status};
 use serde_json::{Value, json};
 
 use crate::world::*;
@@ -230,11 +230,21 @@ fn what_runs_or_has_succeeded_is_not_redriven() {
 fn many_failed_iterations_are_redriven_one_by_one() {
     let inner = machine(json!({ "F": fail("Always") }));
     let fields = json!({ "MaxConcurrency": 1, "ToleratedFailureCount": 4999 });
-    let limits = everstep_interpreter::Limits { history_events: None, ..Default::default() };
+    let limits = Limits { history_events: None, ..Limits::default() };
     let mut run = world(machine(json!({ "M": map(inner, fields) })))
         .limits(limits)
         .input(Value::from(vec![0; 5000]))
         .run();
     run.redrive();
     assert_eq!(run.error(), "States.ExceedToleratedFailureThreshold");
+}
+
+/// "The execution event history count is less than 25,000."
+#[test]
+fn a_full_history_leaves_no_room_for_a_redrive() {
+    let definition = machine(json!({ "X": pass(json!({ "Next": "X" })) }));
+    let limits = Limits { history_events: Some(9), ..Limits::default() };
+    let mut run = world(definition).limits(limits).run();
+    assert_eq!(run.error(), "States.Runtime");
+    assert_eq!(run.give(Input::Redrive), Err(Refusal::NotRedrivable));
 }
