@@ -47,17 +47,17 @@ macro_rules! rules {
 rules! {
     "The text" {
         InvalidDocument, "invalid-document", Error, "the text is not valid JSON or YAML";
-        DuplicateField, "duplicate-field", Error, "an object names a field twice";
+        DuplicateField, "duplicate-field", Error, "an object has the same field twice";
         DefinitionTooLarge, "definition-too-large", Error, "the definition is larger than 1 MiB";
     }
 
     "The shape of objects" {
-        RequiredField, "required-field", Error, "a field that must be there is missing";
+        RequiredField, "required-field", Error, "a required field is missing";
         UnknownField, "unknown-field", Error, "a field that the language does not have";
         MisplacedField, "misplaced-field", Error, "a field that the language has, but not here";
         WrongType, "wrong-type", Error, "a value of the wrong JSON type";
-        UnknownValue, "unknown-value", Error, "a word that is none of the allowed ones";
-        EmptyValue, "empty-value", Error, "an array or text that must not be empty is";
+        UnknownValue, "unknown-value", Error, "a value that is not one of the allowed ones";
+        EmptyValue, "empty-value", Error, "an empty array or string where one is not allowed";
         OutOfRange, "out-of-range", Error, "a number outside its bounds";
         ExclusiveFields, "exclusive-fields", Error, "two fields that exclude each other";
     }
@@ -66,7 +66,7 @@ rules! {
         UnknownStartState, "unknown-start-state", Error, "StartAt names no state";
         StateNameTooLong, "state-name-too-long", Error, "a state's name is longer than 128 characters";
         DuplicateStateName, "duplicate-state-name", Error, "two states of one machine have the same name";
-        UnknownStateType, "unknown-state-type", Error, "Type is none of the eight state types";
+        UnknownStateType, "unknown-state-type", Error, "Type is not one of the eight state types";
         MissingTransition, "missing-transition", Error, "a state has neither Next nor End";
         UnknownTarget, "unknown-target", Error, "a transition names no state";
         TargetOutOfScope, "target-out-of-scope", Error, "a transition leads into or out of a branch";
@@ -75,24 +75,24 @@ rules! {
 
     "Expressions" {
         InvalidPath, "invalid-path", Error, "a path that does not parse";
-        InvalidReferencePath, "invalid-reference-path", Error, "a path that can name more than one node";
+        InvalidReferencePath, "invalid-reference-path", Error, "a path that can identify more than one node";
         InvalidIntrinsic, "invalid-intrinsic", Error, "an intrinsic function that does not parse";
         InvalidTemplate, "invalid-template", Error, "a payload template that cannot be filled in";
         DuplicateTemplateName, "duplicate-template-name", Error, "two template fields with one name once `.$` is stripped";
         ResultPathRoot, "result-path-root", Error, "ResultPath points outside the state's input";
-        InvalidTimestamp, "invalid-timestamp", Error, "a text that is not a timestamp of the language";
-        InvalidStringPattern, "invalid-string-pattern", Error, "a StringMatches pattern with an open escape";
-        InvalidJsonata, "invalid-jsonata", Error, "a JSONata expression that does not parse or is refused";
-        JsonataExpected, "jsonata-expected", Error, "a text that must be a `{% … %}` expression";
-        UnavailableStatesField, "unavailable-states-field", Error, "a part of `$states` that does not exist at that place";
+        InvalidTimestamp, "invalid-timestamp", Error, "an invalid timestamp";
+        InvalidStringPattern, "invalid-string-pattern", Error, "a StringMatches pattern with an incomplete escape";
+        InvalidJsonata, "invalid-jsonata", Error, "a JSONata expression that does not parse or is not allowed";
+        JsonataExpected, "jsonata-expected", Error, "a string that must be a `{% … %}` expression";
+        UnavailableStatesField, "unavailable-states-field", Error, "a field of `$states` that is not available here";
         WrongQueryLanguage, "wrong-query-language", Error, "a field of the other query language";
         QueryLanguageDowngrade, "query-language-downgrade", Error, "a JSONPath state in a JSONata machine";
     }
 
     "Variables" {
-        InvalidVariableName, "invalid-variable-name", Error, "a name that a variable cannot have";
+        InvalidVariableName, "invalid-variable-name", Error, "an invalid variable name";
         VariableShadowsOuter, "variable-shadows-outer", Warning, "an inner scope assigns a variable of an outer one";
-        UnassignedVariable, "unassigned-variable", Warning, "a variable is read that nothing assigns";
+        UnassignedVariable, "unassigned-variable", Warning, "a variable that no state assigns";
     }
 
     "State types" {
@@ -109,27 +109,27 @@ rules! {
     }
 
     "Error handling" {
-        StatesAllNotAlone, "states-all-not-alone", Error, "States.ALL stands beside other error names";
-        StatesAllNotLast, "states-all-not-last", Error, "States.ALL stands before another retrier or catcher";
+        StatesAllNotAlone, "states-all-not-alone", Error, "States.ALL is not the only error name";
+        StatesAllNotLast, "states-all-not-last", Error, "States.ALL is followed by another retrier or catcher";
     }
 
     "Advice" {
-        ReservedErrorName, "reserved-error-name", Warning, "an own error name that begins with `States.`";
-        FailWithoutError, "fail-without-error", Warning, "a Fail state that does not say what failed";
+        ReservedErrorName, "reserved-error-name", Warning, "a custom error name that begins with `States.`";
+        FailWithoutError, "fail-without-error", Warning, "a Fail state without Error or Cause";
         UnreachableRetrier, "unreachable-retrier", Warning, "a retrier that can never match";
         UnreachableCatcher, "unreachable-catcher", Warning, "a catcher that can never match";
-        UnreachableState, "unreachable-state", Warning, "a state that nothing leads to";
-        CatchDiscardsInput, "catch-discards-input", Warning, "a catcher that throws the state's input away";
-        CompensationWithoutRetry, "compensation-without-retry", Warning, "a compensating task that is tried only once";
-        TaskWithoutTimeout, "task-without-timeout", Warning, "a task that does not say how long it may run";
+        UnreachableState, "unreachable-state", Warning, "a state that no transition leads to";
+        CatchDiscardsInput, "catch-discards-input", Warning, "a catcher that discards the state's input";
+        CompensationWithoutRetry, "compensation-without-retry", Warning, "a compensating task without retries";
+        TaskWithoutTimeout, "task-without-timeout", Warning, "a task without a timeout";
         TaskFailedExcludesTimeout, "task-failed-excludes-timeout", Warning, "States.TaskFailed does not cover timeouts";
-        RetryOutlastsTimeout, "retry-outlasts-timeout", Warning, "a retry schedule that the timeout around it cuts short";
+        RetryOutlastsTimeout, "retry-outlasts-timeout", Warning, "a retry schedule that is longer than the machine's timeout";
         BusinessErrorRetried, "business-error-retried", Warning, "an error that a catcher expects is retried first";
         LoopWithoutExit, "loop-without-exit", Warning, "states that lead only to each other";
-        LambdaErrorsNotRetried, "lambda-errors-not-retried", Warning, "a Lambda task that gives up on transient service errors";
+        LambdaErrorsNotRetried, "lambda-errors-not-retried", Warning, "a Lambda task that does not retry transient service errors";
         ChoiceWithoutDefault, "choice-without-default", Warning, "a Choice state that may match nothing";
         UnevaluatedPath, "unevaluated-path", Warning, "a path that is passed on as text, because `.$` is missing";
-        TaskTokenUnused, "task-token-unused", Warning, "a callback task that does not pass its token on";
+        TaskTokenUnused, "task-token-unused", Warning, "a callback task that does not pass on its token";
     }
 }
 

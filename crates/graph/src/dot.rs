@@ -3,11 +3,8 @@
 //! States that hold scopes become clusters. Graphviz joins nodes only, so a line to or from a
 //! cluster ends in a marker inside and is clipped at the cluster's edge.
 
-use crate::model::{Edge, Graph, Kind, Node};
-use crate::text::shortened;
-
-/// Longest label of an edge, in characters.
-const LABEL_MAX: usize = 80;
+use crate::model::{Graph, Kind};
+use crate::outline::{End, Link, Outline, Syntax, escaped};
 
 const HEADER: &str = "digraph {
   compound=true
@@ -18,136 +15,72 @@ const HEADER: &str = "digraph {
 
 /// Writes a machine in the DOT language.
 pub fn dot(graph: &Graph) -> String {
-    let mut writer = Writer { out: HEADER.to_owned() };
-    writer.scope(graph, "s", 0);
-    writer.out.push_str("}\n");
-    writer.out
+    Outline::of(graph, HEADER, Dot).out + "}\n"
 }
 
-struct Writer {
-    out: String,
-}
+struct Dot;
 
-impl Writer {
-    /// Writes a line that stands directly in a scope `depth` scopes deep.
-    fn line(&mut self, depth: usize, line: &str) {
-        self.indented(2 * depth + 1, line);
+impl Syntax for Dot {
+    const CLOSE: &str = "}";
+
+    fn escape(text: &str) -> String {
+        escape(text)
     }
 
-    fn indented(&mut self, indent: usize, line: &str) {
-        self.out.push_str(&"  ".repeat(indent));
-        self.out.push_str(line);
-        self.out.push('\n');
+    fn state(&self, id: &str, label: &str, kind: Kind) -> String {
+        format!("{id} [label=\"{label}\"{}]", look(kind))
     }
 
-    /// Writes the states of a scope, whose ids start with `id`, and what joins them.
-    fn scope(&mut self, graph: &Graph, id: &str, depth: usize) {
-        for (index, node) in graph.nodes.iter().enumerate() {
-            self.node(node, &format!("{id}{index}"), depth);
-        }
-        let ends: Vec<usize> =
-            (0..graph.nodes.len()).filter(|&index| graph.nodes[index].shows_end()).collect();
-        let start = graph.sound_start();
-        self.marker(&format!("{id}start"), "Start", start.is_some(), depth);
-        self.marker(&format!("{id}end"), "End", !ends.is_empty(), depth);
-        if let Some(start) = start {
-            let to = Anchor::new(graph, start, id, depth);
-            self.link(&format!("{id}start"), &to.entry, to.attributes("lhead"), depth);
-        }
-        for edge in graph.sound_edges() {
-            self.edge(graph, edge, id, depth);
-        }
-        for index in ends {
-            let from = Anchor::new(graph, index, id, depth);
-            self.link(&from.exit, &format!("{id}end"), from.attributes("ltail"), depth);
-        }
+    fn open_state(&self, id: &str, label: &str) -> Vec<String> {
+        cluster(id, label, "rounded")
+    }
+
+    fn open_scope(&self, id: &str, title: &str) -> Vec<String> {
+        cluster(id, title, "dashed")
     }
 
     /// Inside a cluster markers are always there, for lines to end in.
-    fn marker(&mut self, id: &str, word: &str, is_shown: bool, depth: usize) {
+    fn marker(&self, id: &str, word: &str, is_shown: bool, depth: usize) -> Option<String> {
         if is_shown {
-            self.line(depth, &format!("{id} [label=\"{word}\", shape=oval, fontsize=9]"));
-        } else if depth > 0 {
-            self.line(depth, &format!("{id} [label=\"\", shape=point, style=invis]"));
+            Some(format!("{id} [label=\"{word}\", shape=oval, fontsize=9]"))
+        } else {
+            (depth > 0).then(|| format!("{id} [label=\"\", shape=point, style=invis]"))
         }
     }
 
-    fn node(&mut self, node: &Node, id: &str, depth: usize) {
-        let label = escape(&node.label_lines(depth).join("\n"));
-        let children = node.drawn_children(depth);
-        if children.is_empty() {
-            let look = look(node.kind);
-            return self.line(depth, &format!("{id} [label=\"{label}\"{look}]"));
-        }
-        self.line(depth, &format!("subgraph cluster_{id} {{"));
-        self.indented(2 * depth + 2, &format!("label=\"{label}\""));
-        self.indented(2 * depth + 2, "style=rounded");
-        for (index, child) in children.iter().enumerate() {
-            let title = escape(child.title.as_deref().unwrap_or_default());
-            self.indented(2 * depth + 2, &format!("subgraph cluster_{id}b{index} {{"));
-            self.indented(2 * depth + 3, &format!("label=\"{title}\""));
-            self.indented(2 * depth + 3, "style=dashed");
-            self.scope(child, &format!("{id}b{index}s"), depth + 1);
-            self.indented(2 * depth + 2, "}");
-        }
-        self.line(depth, "}");
-    }
-
-    fn edge(&mut self, graph: &Graph, edge: &Edge, id: &str, depth: usize) {
-        let from = Anchor::new(graph, edge.from, id, depth);
-        let to = Anchor::new(graph, edge.to, id, depth);
-        let mut attributes = Vec::new();
-        if let Some(label) = edge.label() {
-            attributes.push(format!("label=\"{}\"", escape(&shortened(&label, LABEL_MAX))));
-        }
-        if edge.is_error() {
+    fn link(&mut self, link: &Link<'_>) -> String {
+        let mut attributes: Vec<String> =
+            link.label.iter().map(|label| format!("label=\"{label}\"")).collect();
+        if link.edge.is_some_and(|edge| edge.is_error()) {
             attributes.push("style=dashed, color=\"#c2362b\", fontcolor=\"#c2362b\"".to_owned());
         }
         // A line from a cluster to itself cannot be clipped at its edge.
-        if edge.from != edge.to {
-            attributes.extend(from.attributes("ltail"));
-            attributes.extend(to.attributes("lhead"));
+        if link.from != link.to {
+            attributes.extend(clipped("ltail", &link.from));
+            attributes.extend(clipped("lhead", &link.to));
         }
-        self.link(&from.exit, &to.entry, attributes, depth);
-    }
-
-    fn link(
-        &mut self,
-        from: &str,
-        to: &str,
-        attributes: impl IntoIterator<Item = String>,
-        depth: usize,
-    ) {
-        let attributes: Vec<String> = attributes.into_iter().collect();
         let list = attributes.join(", ");
         let list = if list.is_empty() { list } else { format!(" [{list}]") };
-        self.line(depth, &format!("{from} -> {to}{list}"));
+        format!("{} -> {}{list}", anchor(&link.from, "end"), anchor(&link.to, "start"))
     }
 }
 
-/// The nodes that stand for a state where lines enter and leave it.
-struct Anchor {
-    entry: String,
-    exit: String,
-    cluster: Option<String>,
+fn cluster(id: &str, label: &str, style: &str) -> Vec<String> {
+    vec![
+        format!("subgraph cluster_{id} {{"),
+        format!("label=\"{label}\""),
+        format!("style={style}"),
+    ]
 }
 
-impl Anchor {
-    fn new(graph: &Graph, index: usize, id: &str, depth: usize) -> Self {
-        let node = format!("{id}{index}");
-        if graph.nodes[index].drawn_children(depth).is_empty() {
-            return Self { entry: node.clone(), exit: node, cluster: None };
-        }
-        Self {
-            entry: format!("{node}b0sstart"),
-            exit: format!("{node}b0send"),
-            cluster: Some(format!("cluster_{node}")),
-        }
-    }
+/// The node that stands for a state where lines enter or leave it: of a cluster, a marker of its first scope.
+fn anchor(end: &End, marker: &str) -> String {
+    let End { id, holds_scopes } = end;
+    if *holds_scopes { format!("{id}b0s{marker}") } else { id.clone() }
+}
 
-    fn attributes(&self, end: &str) -> Option<String> {
-        self.cluster.as_ref().map(|cluster| format!("{end}={cluster}"))
-    }
+fn clipped(attribute: &str, end: &End) -> Option<String> {
+    end.holds_scopes.then(|| format!("{attribute}=cluster_{}", end.id))
 }
 
 fn look(kind: Kind) -> &'static str {
@@ -164,21 +97,12 @@ fn look(kind: Kind) -> &'static str {
 /// Escapes a label that stands in quotes. Besides quotes and backslashes, Graphviz reads HTML
 /// entities there.
 fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for (index, line) in text.split('\n').enumerate() {
-        if index > 0 {
-            escaped.push_str("\\n");
-        }
-        for c in crate::text::visible(line).chars() {
-            match c {
-                '"' => escaped.push_str("\\\""),
-                '\\' => escaped.push_str("\\\\"),
-                '&' => escaped.push_str("&amp;"),
-                c => escaped.push(c),
-            }
-        }
-    }
-    escaped
+    escaped(text, "\\n", |out, c| match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '&' => out.push_str("&amp;"),
+        c => out.push(c),
+    })
 }
 
 #[cfg(test)]

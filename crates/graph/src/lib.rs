@@ -11,6 +11,7 @@ mod dot;
 mod layout;
 mod mermaid;
 mod model;
+mod outline;
 mod picture;
 mod svg;
 mod text;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::function::Target;
 use crate::id::InvocationId;
+use everstep_target::Target;
 
 /// Delivers records: to a queue, a state machine, a URL, a file. Functions are not asked of it.
 pub trait Destinations: Send + Sync {

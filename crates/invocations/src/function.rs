@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use everstep_retry::{Class, Policy};
+use everstep_target::Target;
 use minicbor::{Decode, Encode};
 
 use crate::codec;
@@ -258,18 +259,6 @@ pub enum Interrupted {
         #[n(0)]
         most: u32,
     },
-}
-
-/// Where the record of an invocation goes: `function:NAME`, or whatever [`crate::Destinations`] knows.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-#[cbor(transparent)]
-pub struct Target(#[n(0)] pub String);
-
-impl Target {
-    #[must_use]
-    pub fn function(&self) -> Option<&str> {
-        self.0.strip_prefix("function:")
-    }
 }
 
 /// A function that follows.

@@ -36,9 +36,10 @@ pub use everstep_shards::{Clock, SystemClock};
 pub use destination::{Delivered, Delivery, Destinations};
 pub use engine::Invocations;
 pub use error::{Error, Result};
+pub use everstep_target::Target;
 pub use function::{
     Attempt, Done, Edge, EdgeInput, Failure, FunctionSettings, Functions, INTERRUPTED, Interrupted,
-    Outcome, Receipt, RetryMetadata, Target, Terms,
+    Outcome, Receipt, RetryMetadata, Terms,
 };
 pub use id::{AttemptId, InvocationId, NotAnId};
 pub use invocation::{

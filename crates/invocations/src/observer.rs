@@ -1,9 +1,9 @@
 //! What whoever runs the engine may want to log or count.
 
 use crate::error::Error;
-use crate::function::Target;
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::Invocation;
+use everstep_target::Target;
 
 /// Every method may be called from any thread, and must be short.
 pub trait Observer: Send + Sync {

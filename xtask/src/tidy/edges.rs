@@ -18,7 +18,7 @@ target:
 api: signature
 asl: expr retry source
 client: signature
-invocations: retry shards store
+invocations: retry shards store target
 store-embedded: store
 config: asl retry source target
 graph: asl source

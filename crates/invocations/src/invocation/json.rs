@@ -57,7 +57,7 @@ impl Invocation {
         let on = if self.state == State::Succeeded { SUCCESS } else { FAILURE };
         let told = |(route, index): (Route<'_>, u32)| {
             let (kind, target) = match route {
-                Route::Destination(target) => ("destination", target.0.clone()),
+                Route::Destination(target) => ("destination", target.to_string()),
                 Route::Next(edge) => ("next", format!("function:{}", edge.function)),
                 Route::Session => return None,
             };
@@ -69,7 +69,7 @@ impl Invocation {
 
     fn to_be_told(&self) -> Vec<Value> {
         let destinations = |on, targets: &[crate::Target]| {
-            let of = |target: &crate::Target| json!({ "on": on, "kind": "destination", "target": target.0 });
+            let of = |target: &crate::Target| json!({ "on": on, "kind": "destination", "target": target.to_string() });
             targets.iter().map(of).collect::<Vec<_>>()
         };
         let edge = |edge: &crate::Edge| {

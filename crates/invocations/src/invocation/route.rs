@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::{Invocation, State};
-use crate::function::{Edge, EdgeInput, Target};
+use everstep_target::Target;
+
+use crate::function::{Edge, EdgeInput};
 use crate::id::Addressee;
 
 /// A route's place in the list is its number for ever: it is part of what it becomes.
@@ -33,7 +35,7 @@ impl Invocation {
     /// Who stands at a place of the list.
     pub(crate) fn route_name(&self, index: u32) -> Cow<'_, str> {
         match self.routes().get(index as usize) {
-            Some(Route::Destination(target)) => target.0.as_str().into(),
+            Some(Route::Destination(target)) => target.to_string().into(),
             Some(Route::Next(edge)) => format!("function:{}", edge.function).into(),
             Some(Route::Session) => "session".into(),
             None => "nobody".into(),

@@ -11,7 +11,9 @@ use super::slot::Slot;
 use crate::after::After;
 use crate::destination::{Delivered, Delivery};
 use crate::error::Result;
-use crate::function::{Edge, EdgeInput, Target};
+use everstep_target::Target;
+
+use crate::function::{Edge, EdgeInput};
 use crate::id::InvocationId;
 use crate::invocation::{Input, Invocation, Route, Source, SourceKind, State, decide};
 use crate::layout::{self, Order};
@@ -179,7 +181,7 @@ impl Shard {
                 }
             }
             Err(why) => {
-                let target = Target(slot.invocation.route_name(index).into_owned());
+                let target = Target::from(&*slot.invocation.route_name(index));
                 self.world.observer.delivery_failed(id, &target, &why);
                 self.outbox.repeat(place, now_ms);
             }

@@ -205,8 +205,7 @@ fn a_function_is_started_once_and_max_times_whenever_the_engine_dies() {
     storms(1500, |seed| {
         let mut storm = Storm::new(seed, 5);
         let mut bad = settings("bad", fixed(4, 1));
-        bad.terms.on_failure =
-            vec![Target("queue:dead".to_owned()), Target("function:handler".to_owned())];
+        bad.terms.on_failure = vec![Target::from("queue:dead"), Target::from("function:handler")];
         storm.house.script.set("bad", bad, fails(u32::MAX));
         storm.house.script.set("handler", settings("handler", fixed(9, 0)), fails(0));
         let id = InvocationId::of_key("bad", &seed.to_string());
@@ -253,7 +252,7 @@ fn a_chain_goes_on_and_its_catcher_is_called_once() {
 fn redriven(seed: u64, letters: usize) {
     let mut storm = Storm::new(seed, 0);
     let mut f = settings("f", fixed(0, 0));
-    f.terms.on_failure = vec![Target("queue:dead".to_owned())];
+    f.terms.on_failure = vec![Target::from("queue:dead")];
     storm.house.script.set("f", f.clone(), fails(u32::MAX));
     let id = |n: usize| InvocationId::of_key("f", &n.to_string());
     (0..letters).for_each(|n| storm.want_accepted("f", id(n)));

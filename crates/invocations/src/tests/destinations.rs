@@ -13,8 +13,8 @@ use everstep_store::{Batch, Space};
 
 fn routed(name: &str, policy: everstep_retry::Policy) -> FunctionSettings {
     let mut settings = settings(name, policy);
-    settings.terms.on_success = vec![Target("queue:good".to_owned())];
-    settings.terms.on_failure = vec![Target("queue:bad".to_owned())];
+    settings.terms.on_success = vec![Target::from("queue:good")];
+    settings.terms.on_failure = vec![Target::from("queue:bad")];
     settings
 }
 
@@ -30,7 +30,7 @@ fn check(name: &str, settings: FunctionSettings, outcome: Option<Outcome>, targe
         .accept("my-function", "{\"ORDER_IDS\": [\"9e07af03-ce31-4ff3-xmpl-36dce652cb4f\", 1.50]}");
     house.pass(1000.0);
     let deliveries = locked(&house.outside.deliveries);
-    assert_eq!(deliveries.iter().map(|it| it.target.0.as_str()).collect::<Vec<_>>(), [target]);
+    assert_eq!(deliveries.iter().map(|it| it.target.to_string()).collect::<Vec<_>>(), [target]);
     let found = String::from_utf8(deliveries[0].record.to_vec()).expect("text");
     let value: serde_json::Value = serde_json::from_str(&found).expect("JSON");
     assert!(value["everstep"]["attempts"].is_array(), "{name}");
@@ -64,14 +64,15 @@ fn records_are_those_of_aws() {
 fn a_record_is_no_larger_than_its_destination_can_take() {
     let mut house = House::new();
     let mut settings = settings("f", fixed(0, 0));
-    let targets = ["queue:narrow", "queue:wide", "function:f"].map(|name| Target(name.to_owned()));
+    let targets = ["queue:narrow", "queue:wide", "function:f"].map(|name| Target::from(name));
     settings.terms.on_success = targets.to_vec();
     house.script.set("f", settings, Arc::new(|_| success(&format!("\"{}\"", "x".repeat(600)))));
     house.accept("f", "{}");
     house.pass(1000.0);
     for (target, left_out) in [("queue:narrow", true), ("queue:wide", false)] {
         let deliveries = locked(&house.outside.deliveries);
-        let found = deliveries.iter().find(|it| it.target.0 == target).expect("it was told");
+        let found =
+            deliveries.iter().find(|it| it.target.to_string() == target).expect("it was told");
         let record: serde_json::Value = serde_json::from_slice(&found.record).expect("JSON");
         assert_eq!(record["responsePayload"].is_null(), left_out, "{target}");
         let expected = if left_out {
@@ -222,7 +223,7 @@ fn deliveries_of_an_older_version_are_made() {
 fn destinations_that_are_functions_run_with_the_record() {
     let mut house = House::new();
     let mut first = settings("f", fixed(0, 0));
-    first.terms.on_failure = vec![Target("function:handler".to_owned())];
+    first.terms.on_failure = vec![Target::from("function:handler")];
     house.script.set("f", first, fails(9));
     house.script.set("handler", settings("handler", fixed(0, 0)), fails(0));
     let id = house.accept("f", "{\"a\":1}");
@@ -242,7 +243,7 @@ fn destinations_that_are_functions_run_with_the_record() {
 fn a_function_that_is_its_own_destination_is_parked() {
     let mut house = House::new();
     let mut looped = settings("f", fixed(0, 0));
-    looped.terms.on_failure = vec![Target("function:f".to_owned())];
+    looped.terms.on_failure = vec![Target::from("function:f")];
     house.script.set("f", looped, fails(9));
     house.accept("f", "{}");
     house.pass(10.0);

@@ -137,7 +137,7 @@ impl Destinations for Outside {
     }
 
     fn record_bytes_max(&self, target: &crate::Target) -> Option<usize> {
-        (target.0 == "queue:narrow").then_some(1000)
+        (target.to_string() == "queue:narrow").then_some(1000)
     }
 }
 
@@ -167,7 +167,7 @@ impl Observer for Notes {
     }
 
     fn delivery_failed(&self, _: InvocationId, target: &crate::Target, why: &str) {
-        locked(&self.0).push(format!("{}: {why}", target.0));
+        locked(&self.0).push(format!("{target}: {why}"));
     }
 
     fn stranded(&self, id: InvocationId, error: &Error) {

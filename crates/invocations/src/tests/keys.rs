@@ -143,7 +143,7 @@ fn an_end_is_waited_for_or_already_known() {
 fn what_follows_from_a_key_that_is_used_again_is_not_what_followed_before() {
     let mut house = House::new();
     let mut first = settings("f", fixed(0, 0));
-    first.terms.on_success = vec![Target("function:g".to_owned())];
+    first.terms.on_success = vec![Target::from("function:g")];
     house.script.set("f", first, fails(0));
     house.script.set("g", settings("g", fixed(0, 0)), fails(u32::MAX));
     for _ in 0..2 {

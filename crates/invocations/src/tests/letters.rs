@@ -126,7 +126,7 @@ fn letters_can_be_thrown_away() {
 fn letters_that_never_arrive_can_be_given_up() {
     let mut house = House::new();
     let mut settings = settings("f", fixed(0, 0));
-    settings.terms.on_failure = vec![crate::Target("queue:gone".to_owned())];
+    settings.terms.on_failure = vec![crate::Target::from("queue:gone")];
     house.script.set("f", settings, fails(9));
     *locked(&house.outside.down) = true;
     let id = house.accept("f", "{}");

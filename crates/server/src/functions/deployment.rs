@@ -8,6 +8,7 @@ use everstep_config::Config;
 use everstep_config::model as config;
 use everstep_invocations as kept;
 use everstep_runners as run;
+use everstep_target::Target;
 
 /// The default concurrency of a function.
 const CONCURRENCY: u32 = 16;
@@ -19,7 +20,7 @@ pub(crate) struct Deployment {
     pub(crate) settings: HashMap<String, Arc<kept::FunctionSettings>>,
     pub(crate) described: HashMap<String, Described>,
     /// Targets with the values of their variables, by how they are written: only that is stored and shown.
-    pub(crate) targets: HashMap<String, String>,
+    pub(crate) targets: HashMap<String, Target>,
 }
 
 /// What callers of the API see of a function, besides how it is invoked. It holds no secrets.
@@ -146,7 +147,7 @@ fn settings(
     scale_millionths: u64,
 ) -> kept::FunctionSettings {
     let targets = |given: &Option<everstep_config::Given<config::Target>>| {
-        given.iter().map(|given| kept::Target(given.value.to_string())).collect::<Vec<_>>()
+        given.iter().map(|given| Target::from(&*given.value.to_string())).collect::<Vec<_>>()
     };
     let mut on_failure = targets(&function.on_failure);
     on_failure.extend(targets(&function.dead_letter));
@@ -186,6 +187,6 @@ fn settings(
 }
 
 /// As `destinations` reads it, with what stands for its variables.
-fn resolved(target: &config::Target) -> String {
-    target.map(|text| text.as_str().to_owned()).to_string()
+fn resolved(target: &config::Target) -> Target {
+    target.map(|text| text.as_str().to_owned())
 }

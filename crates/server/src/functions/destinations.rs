@@ -81,25 +81,25 @@ impl everstep_invocations::Destinations for Destinations {
     }
 
     fn record_bytes_max(&self, target: &Target) -> Option<usize> {
-        target.0.starts_with("stateMachine:").then(|| Limits::default().payload_bytes)
+        matches!(target, Target::StateMachine(_)).then(|| Limits::default().payload_bytes)
     }
 }
 
 impl Means {
     async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), Refused> {
-        let written = target.0.as_str();
-        let target = self.targets.resolve(written)?;
-        match target.split_once(':') {
-            Some(("stateMachine", name)) => self.start(name, id, record).await,
-            Some(("file", path)) => Ok(append(path.to_owned(), record.to_vec()).await?),
-            Some(("http" | "https", _)) => {
-                let sent = self.post(&target, id, record).await;
+        match self.targets.resolve(target)? {
+            Target::StateMachine(name) => self.start(&name, id, record).await,
+            Target::File(path) => Ok(append(path, record.to_vec()).await?),
+            Target::Http(url) => {
+                let sent = self.post(&url, id, record).await;
                 Ok(sent.map_err(|why| without_urls(&why))?)
             }
-            Some(("queue", name)) => {
+            Target::Queue(name) => {
                 Err(format!("queues such as '{name}' are not served yet").into())
             }
-            _ => Err(format!("nobody here knows what '{written}' is").into()),
+            Target::Function(_) | Target::Unresolved(_) => {
+                Err(format!("unknown target '{target}'").into())
+            }
         }
     }
 

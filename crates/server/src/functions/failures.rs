@@ -170,7 +170,7 @@ impl Failures {
     fn resolve(&self, written: &str) -> Result<Target, String> {
         // A tag shows no secret, and names no file by itself: a configuration must have said what it is.
         if self.targets.contains(written) || Syntax.problem(written).is_none() {
-            return Ok(Target(written.to_owned()));
+            return Ok(Target::from(written));
         }
         Err("the configuration no longer has this target".to_owned())
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_invocations::Functions as _;
+use everstep_target::Target;
 
 use super::calls::Calls;
 use crate::tag_settings::{Syntax, Targets};
@@ -11,17 +12,17 @@ use crate::tag_settings::{Syntax, Targets};
 pub(crate) struct KnownTargets {
     calls: Arc<Calls>,
     /// Targets with the values of their variables, by how they are written.
-    resolved: Mutex<HashMap<String, String>>,
+    resolved: Mutex<HashMap<String, Target>>,
 }
 
 impl KnownTargets {
-    pub(super) fn new(calls: Arc<Calls>, targets: HashMap<String, String>) -> Self {
+    pub(super) fn new(calls: Arc<Calls>, targets: HashMap<String, Target>) -> Self {
         Self { calls, resolved: Mutex::new(targets) }
     }
 
     /// Adds the targets of a configuration, by how they are written: what is stored and shown holds no secret.
     /// Targets of earlier configurations stay, because records for them may still be on their way.
-    pub(crate) fn add(&self, targets: HashMap<String, String>) {
+    pub(crate) fn add(&self, targets: HashMap<String, Target>) {
         self.lock().extend(targets);
     }
 
@@ -30,17 +31,17 @@ impl KnownTargets {
     }
 
     /// A target with the values of its variables.
-    pub(super) fn resolve(&self, written: &str) -> Result<String, String> {
-        match self.lock().get(written) {
+    pub(super) fn resolve(&self, target: &Target) -> Result<Target, String> {
+        match self.lock().get(&target.to_string()) {
             Some(found) => Ok(found.clone()),
-            None if written.contains("${env:") => {
-                Err(format!("the configuration no longer has the target '{written}'"))
+            None if target.has_variables() => {
+                Err(format!("the configuration no longer has the target '{target}'"))
             }
-            None => Ok(written.to_owned()),
+            None => Ok(target.clone()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Target>> {
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,9 +52,8 @@ impl Targets for KnownTargets {
             return None;
         }
         let problem = Syntax.problem(target);
-        let function = target.strip_prefix("function:").filter(|_| problem.is_none());
-        match function {
-            Some(name) if self.calls.function(name).is_none() => {
+        match Target::from(target) {
+            Target::Function(name) if problem.is_none() && self.calls.function(&name).is_none() => {
                 Some(format!("there is no function '{name}'"))
             }
             _ => problem,

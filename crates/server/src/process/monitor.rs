@@ -75,10 +75,9 @@ impl invocations::Observer for Monitor {
         target: &invocations::Target,
         why: &str,
     ) {
-        if let Some(others) = self.warnings.admit(&target.0) {
+        if let Some(others) = self.warnings.admit(&target.to_string()) {
             self.frontend.write(&format!(
-                "warning: the record of invocation {id} could not be delivered to {}: {why}; it will be retried{others}\n",
-                target.0
+                "warning: the record of invocation {id} could not be delivered to {target}: {why}; it will be retried{others}\n"
             ));
         }
     }

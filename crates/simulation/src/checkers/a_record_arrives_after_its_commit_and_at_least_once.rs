@@ -19,10 +19,10 @@ impl Checker for Check {
         let (id, target) = (delivery.invocation, &delivery.target);
         let over = evidence.functions.ledger.of(id).any(|life| {
             let mut versions = life.to(durable_to);
-            versions.any(|version| routes(&version.invocation).0.contains(&target.0))
+            versions.any(|version| routes(&version.invocation).0.contains(&target.to_string()))
         });
         ensure(over, id, || format!("a record leaves for {target:?} before its end is durable"))?;
-        let known = evidence.functions.delivered.get(&(id, target.0.clone()));
+        let known = evidence.functions.delivered.get(&(id, target.to_string()));
         let same =
             known.and_then(|known| known.first.as_ref()).is_none_or(|first| first == delivery);
         // The key of an invocation that was removed may be used again.
@@ -92,7 +92,7 @@ fn routes(invocation: &Invocation) -> (Vec<String>, Vec<String>) {
     let next = invocation.terms.next.iter().filter(|edge| edge.input == input);
     let functions = targets.iter().filter_map(|target| target.function().map(str::to_owned));
     (
-        outside.map(|target| target.0.clone()).collect(),
+        outside.map(|target| target.to_string()).collect(),
         functions.chain(next.map(|edge| edge.function.clone())).collect(),
     )
 }

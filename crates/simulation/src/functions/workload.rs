@@ -108,15 +108,15 @@ fn delay(dice: &mut Dice) -> Delay {
 fn targets(dice: &mut Dice, later: impl Fn(&mut Dice) -> Option<String>) -> Vec<Target> {
     let mut targets = Vec::new();
     if dice.percent(30) {
-        targets.push(Target(URL.to_owned()));
+        targets.push(Target::from(URL));
     }
     if dice.percent(20) {
-        targets.push(Target(SINK.to_owned()));
+        targets.push(Target::from(SINK));
     }
     if dice.percent(25)
         && let Some(function) = later(dice)
     {
-        targets.push(Target(format!("function:{function}")));
+        targets.push(Target::Function(function.to_string()));
     }
     targets
 }

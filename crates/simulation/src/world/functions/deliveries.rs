@@ -15,7 +15,7 @@ use crate::functions::workload;
 
 impl World {
     pub(super) fn delivery(&mut self, delivery: Delivery, number: u64, durable_to: u64) -> Outcome {
-        let (id, target) = (delivery.invocation, delivery.target.0.clone());
+        let (id, target) = (delivery.invocation, delivery.target.to_string());
         self.log.line(Some(id.into()), || format!("delivery {number} to {target}"));
         self.log.count((id, &target, &delivery.record));
         self.tally.deliveries += 1;
