@@ -53,7 +53,7 @@ impl Reporter {
         }
     }
 
-    /// How an execution ended. `stopped` says what it was stopped by. A quiet reporter writes only how it failed.
+    /// How an execution ended; `stopped` is what stopped it. A quiet reporter only writes failures.
     pub(crate) fn end(
         &mut self,
         status: &Status,

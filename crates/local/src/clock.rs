@@ -1,4 +1,4 @@
-//! The time of a run: that of the machine, or one that skips what nobody needs to wait for.
+//! The clock of a run: that of the machine, or a virtual one that skips waits.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ pub enum Clock {
         start_ms: i64,
         started: Instant,
     },
-    /// Stands still, but for what is skipped and for the time that commands take.
+    /// Stands still, except for skips and the time that commands take.
     Skipping {
         now_ms: i64,
     },
@@ -30,7 +30,7 @@ impl Clock {
         }
     }
 
-    /// Goes to a moment that nothing but time stands before. False if it must be waited for.
+    /// Skips to a time, if nothing else can happen before. False if the clock cannot skip.
     pub fn skip_to(&mut self, due_ms: i64) -> bool {
         match self {
             Self::Real { .. } => false,
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Time has passed while something was waited for.
+    /// Real time has passed, while a command ran.
     pub fn passed(&mut self, time: Duration) {
         if let Self::Skipping { now_ms } = self {
             *now_ms = now_ms.saturating_add(ms(time));

@@ -294,7 +294,7 @@ impl<O: Observer> Driver<O> {
         }
     }
 
-    /// Ends a child that nobody waits for, and all that it waits for.
+    /// Stops a child of a Map Run that is over, with its tasks.
     pub(crate) fn stop(&mut self, run: RunId) {
         let failure = Failure::default();
         let occasion = Occasion::new(self.clock.now_ms(), self.seed);
@@ -307,7 +307,7 @@ impl<O: Observer> Driver<O> {
         over.into_iter().for_each(|task| self.cancel(task));
     }
 
-    /// Waits until something is due or somebody reports.
+    /// Waits until a timer is due or a command reports.
     fn wait(&mut self) -> Result<(), Error> {
         let due = self.next_due();
         let now_ms = self.clock.now_ms();
@@ -315,7 +315,7 @@ impl<O: Observer> Driver<O> {
             && (due_ms <= now_ms || (self.tasks.is_empty() && self.clock.skip_to(due_ms)))
         {
             self.inputs.push_back((run, Input::TimePassed));
-            return self.hear_now();
+            return self.receive_all();
         }
         if due.is_none() && self.tasks.is_empty() {
             return Err(Error::new("the execution waits for nothing; please report this as a bug"));
@@ -328,22 +328,22 @@ impl<O: Observer> Driver<O> {
             patience = patience.min(TICK);
         }
         let asleep = Instant::now();
-        let heard = if patience == Duration::MAX {
+        let received = if patience == Duration::MAX {
             self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
             self.receiver.recv_timeout(patience)
         };
         self.clock.passed(asleep.elapsed());
-        match heard {
-            Ok(wake) => self.hear(wake),
+        match received {
+            Ok(wake) => self.receive(wake),
             Err(_) => return Ok(()),
         }
-        self.hear_now()
+        self.receive_all()
     }
 
-    fn hear_now(&mut self) -> Result<(), Error> {
+    fn receive_all(&mut self) -> Result<(), Error> {
         while let Ok(wake) = self.receiver.try_recv() {
-            self.hear(wake);
+            self.receive(wake);
         }
         Ok(())
     }
@@ -355,7 +355,7 @@ impl<O: Observer> Driver<O> {
         runs.filter_map(due).min_by_key(|(_, due_ms)| *due_ms)
     }
 
-    fn hear(&mut self, wake: Wake) {
+    fn receive(&mut self, wake: Wake) {
         match wake {
             Wake::Interrupted => {
                 self.tasks.clear();

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A mock file that is wrong, a task that nothing answers, a command that does not start. The message says
-/// what to do; callers do the same about all of them: they show it.
+/// An invalid mock file, a task without an answer, a command that does not start. All of them are for the user:
+/// the message includes what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 

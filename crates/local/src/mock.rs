@@ -46,7 +46,7 @@ type Steps = BTreeMap<u64, Response>;
 pub struct Choice<'c> {
     pub machine: Option<&'c str>,
     pub test_case: Option<&'c str>,
-    /// The machine's own name, which counts if the file has several and none is asked for.
+    /// The machine's own name, used if the file has several and `machine` is not set.
     pub own_name: &'c str,
 }
 
@@ -212,7 +212,7 @@ impl Reader<'_> {
         Ok((cases.value.span, self.object(&cases.value, "`TestCases`")?))
     }
 
-    /// The one that is asked for, or the only one.
+    /// The one with this name; without a name, the only one.
     fn pick<'n>(
         &self,
         span: Span,

@@ -33,7 +33,7 @@ pub enum Happened {
         /// Happened happens if the last retry fails the same way.
         otherwise: Option<Otherwise>,
     },
-    /// The state failed for good; `next` is where a catcher goes on.
+    /// The state failed for good; `next` is the target of the catcher that matched.
     Failed {
         problem: Problem,
         attempts: u32,

@@ -238,7 +238,7 @@ impl Story {
         let retriers = frame.state().retry();
         let Some(retrier) = retriers.get(index as usize) else { return };
         let raised = frame.raised(failure);
-        // What the journal says holds, even if a later version would match otherwise.
+        // The journal decides, even if a later version would match differently.
         let matched =
             handling::matching(&retrier.error_equals, frame.state(), raised, self.dialect);
         let matched = matched.map_or_else(|_| retrier.error_equals.join(", "), str::to_owned);

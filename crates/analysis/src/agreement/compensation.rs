@@ -61,7 +61,7 @@ impl Pair<'_> {
                 let Some(path) = way else { continue };
                 let origin = origin(scope, &doing, &after, state);
                 let place = at(state).field("Catch").index(number);
-                found.push(self.told(scope, (origin, state), catcher, path, place));
+                found.push(self.diagnostic(scope, (origin, state), catcher, path, place));
             }
         }
         found
@@ -78,7 +78,7 @@ impl Pair<'_> {
         }
     }
 
-    fn told(
+    fn diagnostic(
         &self,
         scope: &Machine,
         (origin, state): (StateId, StateId),

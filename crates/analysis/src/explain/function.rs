@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Retries whose waits are listed one by one.
 const LISTED: u32 = 10;
-/// Beyond this many, waits do not change any more, or nobody lives to see it.
+/// Beyond this many, delays no longer change, or take longer than anyone waits.
 const SUMMED: u32 = 100_000;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

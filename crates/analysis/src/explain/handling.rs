@@ -21,7 +21,7 @@ pub struct Step {
     /// The error as that state sees it.
     pub error: String,
     pub retry: Option<Retried>,
-    /// None: the error goes on to the state around, or ends the execution.
+    /// None: the error goes to the enclosing state, or ends the execution.
     pub catch: Option<Caught>,
 }
 

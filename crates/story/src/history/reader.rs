@@ -1,18 +1,22 @@
 //! From the API's history and the definition to the journal's events.
 //!
-//! The API's history says neither which retrier or catcher matched nor when the next try is; the definition
+//! The API's history says neither which retrier or catcher matched nor when the next retry is; the definition
 //! and the rules of the language determine both. The events have no payloads: stories do not show any.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use everstep_asl::handling::{self, Decision, Origin};
-use everstep_asl::model::{Fail, Kind, Operand, State, Text, WaitUntil};
+use everstep_asl::model::{Kind, State};
 use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload, map_run};
 use serde_json::Value;
 
 use super::HistoryEvent;
+use super::parts::{
+    comes_from_outside, failure, id, index, is_of_scope, millis, nexts, nothing, own_failure,
+    until_ms,
+};
 use crate::raised::raised;
 
 pub struct HistoryReader {
@@ -457,69 +461,6 @@ impl Frame {
     fn state(&self) -> &State {
         &self.machine.states[self.state]
     }
-}
-
-/// What a Fail state fails with, as far as the definition says.
-fn own_failure(state: &State) -> Failure {
-    let Kind::Fail(Fail { error, cause }) = &state.kind else { return Failure::default() };
-    let literal = |text: &Option<Text>| match text {
-        Some(Text::Literal(text)) => Some(Arc::from(text.as_str())),
-        _ => None,
-    };
-    Failure { error: literal(error), cause: literal(cause) }
-}
-
-/// Which state each event of a chunk leads to.
-fn nexts(history: &[Value]) -> HashMap<u64, &str> {
-    let events = history.iter().map(HistoryEvent);
-    let entered = events.filter(|event| event.kind().ends_with("StateEntered"));
-    entered.filter_map(|event| Some((event.previous(), event.text("name")?))).collect()
-}
-
-/// Whether something had to be waited for before it.
-fn comes_from_outside(kind: &str) -> bool {
-    let ends = ["Started", "Submitted", "Succeeded", "TimedOut", "Failed"];
-    let task =
-        ["Task", "Activity", "LambdaFunction", "MapRun"].iter().any(|of| kind.starts_with(of));
-    let ended = task && ends.iter().any(|end| kind.ends_with(end));
-    ended || matches!(kind, "WaitStateExited" | "ExecutionRedriven" | "ExecutionAborted")
-}
-
-fn is_of_scope(kind: &str) -> bool {
-    kind.starts_with("Map") || kind.starts_with("Parallel")
-}
-
-fn failure(event: &HistoryEvent<'_>) -> Failure {
-    let part = |member| event.text(member).map(Arc::from);
-    Failure { error: part("error"), cause: part("cause") }
-}
-
-fn index(event: &HistoryEvent<'_>) -> u32 {
-    event.number("index").and_then(|index| u32::try_from(index).ok()).unwrap_or_default()
-}
-
-/// When a Wait ends, if the definition says.
-fn until_ms(until: &WaitUntil, at_ms: i64) -> Option<i64> {
-    match until {
-        WaitUntil::Seconds(Operand::Literal(seconds)) => {
-            Some(at_ms.saturating_add(i64::try_from(seconds.saturating_mul(1000)).ok()?))
-        }
-        WaitUntil::Timestamp(Operand::Literal(moment)) => Some(moment.to_millis().max(at_ms)),
-        _ => None,
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
-fn millis(seconds: f64) -> i64 {
-    (seconds * 1000.0).round() as i64
-}
-
-fn id(place: usize) -> FrameId {
-    FrameId(u32::try_from(place).unwrap_or(u32::MAX))
-}
-
-fn nothing() -> Payload {
-    Payload::new(Value::Null)
 }
 
 #[cfg(test)]
