@@ -9,7 +9,7 @@ use std::sync::Arc;
 use everstep_asl::handling::{self, Decision, Origin};
 use everstep_asl::model::{Kind, State};
 use everstep_asl::{Dialect, Machine};
-use everstep_interpreter::{Attempt, Event, Failure, FailureStage, FrameId, Payload, map_run};
+use everstep_interpreter::{Attempt, Event, Failure, FailureStage, Payload, map_run};
 use serde_json::Value;
 
 use super::HistoryEvent;
