@@ -221,7 +221,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use everstep_asl::model::Resource;
-    use everstep_executions::{Job, Message, Postbox};
+    use everstep_executions::{Job, Mailbox, Message};
     use everstep_history::Payload;
     use serde_json::json;
 
@@ -229,8 +229,8 @@ mod tests {
 
     struct Nobody;
 
-    impl Postbox for Nobody {
-        fn post(&self, _: ExecutionId, _: Message) {}
+    impl Mailbox<Message> for Nobody {
+        fn post(&self, _: Message) {}
     }
 
     fn task(name: &str) -> Task {

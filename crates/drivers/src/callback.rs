@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use everstep_executions::{ExecutionId, Message, Postbox, Report, Task};
+use everstep_executions::{Mailbox, Message, Report, Task};
 
 /// A task of the pattern `.waitForTaskToken`: the answer of the call is not its result. Runners need not know of the
 /// pattern.
 #[must_use]
 pub fn awaiting(task: Task) -> Task {
-    task.heard_by(|postbox| Arc::new(Callback(postbox)))
+    task.heard_by(|mailbox| Arc::new(Callback(mailbox)))
 }
 
-struct Callback(Arc<dyn Postbox>);
+struct Callback(Arc<dyn Mailbox<Message>>);
 
-impl Postbox for Callback {
-    fn post(&self, id: ExecutionId, message: Message) {
+impl Mailbox<Message> for Callback {
+    fn post(&self, message: Message) {
         let message = match message {
             Message::Report { id, attempt, report: Report::Succeeded { output }, reply } => {
                 Message::Report { id, attempt, report: Report::Submitted { output }, reply }
             }
             other => other,
         };
-        self.0.post(id, message);
+        self.0.post(message);
     }
 }

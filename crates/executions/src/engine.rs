@@ -1,30 +1,25 @@
 //! The engine: shards on threads, and the ways to reach them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, mpsc};
 
-use everstep_shards::{Clock, Lanes, Refused, entropy};
-use everstep_store::{Batch, Shard as StoreShard, Store};
+use everstep_shards::{Clock, Lanes};
+use everstep_store::{Shard as StoreShard, Store};
 
 use crate::error::{Error, Result};
-use crate::id::ExecutionId;
-use crate::message::{Message, Postbox, Reply};
+use crate::message::{Message, Reply};
 use crate::observer::Observer;
 use crate::reader::Reader;
 use crate::revision::{Prepared, Revision};
 use crate::settings::Settings;
 use crate::shard::Shard;
+use crate::shared::{Parts, Shared};
 use crate::task::TaskRunner;
-use crate::world::{Parts, World};
 
 /// A handle on all executions of a store. It does not hold the task runner, which may therefore hold it.
 pub struct Engine {
     reader: Reader,
     lanes: Arc<Lanes<Message>>,
-    clock: Arc<dyn Clock>,
     settings: Settings,
-    failure: Arc<OnceLock<Error>>,
-    is_shut_down: AtomicBool,
 }
 
 impl Engine {
@@ -32,25 +27,26 @@ impl Engine {
     /// [`Engine::start`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
-        let lanes = Arc::new(Lanes::new(store.shards(), settings.workers));
-        let (failure, is_shut_down) = (Arc::default(), AtomicBool::new(false));
-        Self { reader: Reader::new(store), lanes, clock, settings, failure, is_shut_down }
+        let lanes = Arc::new(Lanes::new(store.shards(), clock, &settings.shards));
+        Self { reader: Reader::new(store), lanes, settings }
     }
 
     /// Takes over all shards of the store. When it returns, everything that is stored is known and what was
     /// due has begun to happen. Called once; runner and observer are dropped at the end of
     /// [`Engine::shut_down`].
     pub fn start(&self, runner: Arc<dyn TaskRunner>, observer: Arc<dyn Observer>) -> Result<()> {
-        let seed = self.settings.seed.unwrap_or_else(entropy);
+        let seed = self.settings.shards.seed();
         let (store, settings) = (self.reader.store.clone(), self.settings.clone());
         let parts = Parts { store, runner, observer, settings };
-        let (reader, router) = (self.reader.clone(), Arc::new(Router(self.lanes.clone())));
-        let world = Arc::new(World::with(parts, reader, router, self.failure.clone()));
+        let (reader, mailbox) = (self.reader.clone(), self.lanes.clone());
+        let failure = self.lanes.failure().clone();
+        let shared = Arc::new(Shared::with(parts, reader, mailbox, failure));
+        let outside = shared.clone();
         let open = move |number, now_ms| -> Result<Owned> {
-            let shard = Shard::open(StoreShard(number), world.clone(), seed, now_ms)?;
-            Ok(Owned { shard, world: world.clone() })
+            let shard = Shard::open(StoreShard(number), shared.clone(), seed, now_ms)?;
+            Ok(Owned { shard, shared: shared.clone() })
         };
-        self.lanes.start("shards", &self.clock, open, Error::damaged)
+        self.lanes.start("executions", &outside, open)
     }
 
     /// [`Engine::new`] and [`Engine::start`] in one, for runners that do not need the engine.
@@ -85,10 +81,9 @@ impl Engine {
         self.reader.revisions.keep(revision, done)
     }
 
-    /// Sends a request; its reply is called when it is answered. Refused with [`Error::Busy`] if too many
-    /// wait already. Never waits.
+    /// Sends a request; its reply is called when it is answered. Refused with [`Error::Busy`] if too many wait already. Never waits.
     pub fn send(&self, message: Message) {
-        self.lanes.send(message, self.settings.queue_max);
+        self.lanes.send(message);
     }
 
     /// Sends a request and waits for its answer. Not for the threads of an async runtime.
@@ -108,22 +103,13 @@ impl Engine {
     /// Why nothing can be done any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.failure.get().cloned()
+        self.lanes.failure().get().cloned().map(Error::from)
     }
 
     /// Stops taking messages, waits until all that was taken is durable, and drops the runner and the
     /// observer. Only the first call does anything.
     pub fn shut_down(&self) {
-        if self.is_shut_down.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        self.lanes.stop();
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let done = Box::new(move |_| {
-            let _ = sender.send(());
-        });
-        self.reader.store.commit(Batch::new(StoreShard::CATALOG), done);
-        let _ = receiver.recv();
+        self.lanes.shut_down(&*self.reader.store);
     }
 }
 
@@ -133,32 +119,20 @@ impl Drop for Engine {
     }
 }
 
-/// Brings messages to the shards, for the shards themselves and for those whom they have asked.
-struct Router(Arc<Lanes<Message>>);
-
-impl Postbox for Router {
-    fn post(&self, _id: ExecutionId, message: Message) {
-        self.0.post(message);
-    }
-}
-
 impl everstep_shards::Message for Message {
     fn shard(&self, shards: u16) -> u16 {
         self.id().shard(shards).0
     }
 
-    fn refuse(self, refused: Refused) {
-        self.refuse(match refused {
-            Refused::Busy => Error::Busy,
-            Refused::Stopped => Error::Stopped,
-        });
+    fn refuse(self, refused: everstep_shards::Refused) {
+        self.refuse(refused.into());
     }
 }
 
-/// A shard on its thread. What goes wrong with single executions is told.
+/// A shard on its thread. What goes wrong with single executions is reported to the observer.
 struct Owned {
     shard: Shard,
-    world: Arc<World>,
+    shared: Arc<Shared>,
 }
 
 impl everstep_shards::Shard for Owned {
@@ -171,7 +145,7 @@ impl everstep_shards::Shard for Owned {
     fn tick(&mut self, now_ms: i64) -> Option<i64> {
         let (next, troubles) = self.shard.tick(now_ms);
         for (id, error) in troubles {
-            self.world.observer.stranded(id, &error);
+            self.shared.observer.stranded(id, &error);
         }
         next
     }

@@ -1,7 +1,8 @@
 //! Why the runtime cannot do what it is asked.
 
 use std::fmt;
-use std::sync::Arc;
+
+use everstep_shards::Refused;
 
 use everstep_interpreter::Refusal;
 
@@ -11,8 +12,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Error {
-    /// Too much is waiting already: try again later.
-    Busy,
     /// There is an execution of that name, and it is not the one that was meant.
     AlreadyExists(Box<Summary>),
     /// There is no such execution.
@@ -25,19 +24,22 @@ pub enum Error {
     NoSuchTask,
     /// The definition has errors.
     InvalidDefinition,
-    /// The store cannot write or read.
-    Store(everstep_store::Error),
-    /// What was stored cannot be understood.
-    Damaged(Arc<str>),
+    /// Too many requests are waiting already: retry later.
+    Busy,
     /// The engine has been stopped.
     Stopped,
+    /// The engine or its store is broken.
+    Failed(everstep_shards::Error),
 }
 
 impl Error {
-    pub(crate) fn damaged(what: &str) -> Self {
-        Self::Damaged(what.into())
+    #[must_use]
+    pub fn damaged(what: &str) -> Self {
+        Self::Failed(everstep_shards::Error::damaged(what))
     }
 }
+
+everstep_shards::engine_error!(Error);
 
 impl From<Refusal> for Error {
     /// For a report or heartbeat of an attempt.
@@ -55,16 +57,9 @@ impl From<Refusal> for Error {
     }
 }
 
-impl From<everstep_store::Error> for Error {
-    fn from(error: everstep_store::Error) -> Self {
-        Self::Store(error)
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("too many requests are waiting, try again later"),
             Self::AlreadyExists(known) => {
                 write!(f, "execution already exists: '{}'", known.arn)
             }
@@ -73,9 +68,9 @@ impl fmt::Display for Error {
             Self::Settled => f.write_str("the task has had its result, or its time is over"),
             Self::NoSuchTask => f.write_str("there is no such task"),
             Self::InvalidDefinition => f.write_str("the definition has errors"),
-            Self::Store(error) => write!(f, "the store: {error}"),
-            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::Stopped => f.write_str("the engine is stopped"),
+            Self::Busy => Refused::Busy.fmt(f),
+            Self::Stopped => Refused::Stopped.fmt(f),
+            Self::Failed(error) => error.fmt(f),
         }
     }
 }

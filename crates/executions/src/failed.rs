@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use everstep_shards::{Mailbox, Result, row};
 use minicbor::{Decode, Encode};
 
-use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::message::{Message, Postbox};
+use crate::message::Message;
 use crate::summary::Standing;
 use crate::task::request_id;
 
@@ -21,7 +21,7 @@ pub struct Failed {
     /// The step that ended it: an execution that is redriven may fail again.
     pub sequence: u32,
     pub ending: Ending,
-    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
 }
 
 /// How an execution stood when it failed, which a redrive may have changed since.
@@ -55,19 +55,17 @@ impl Failed {
     /// It has arrived, or is durable where it goes on from.
     pub fn told(&self) {
         let (id, started_ms, sequence) = (self.execution, self.started_ms, self.sequence);
-        self.postbox.post(id, Message::Told { id, started_ms, sequence });
+        self.mailbox.post(Message::Told { id, started_ms, sequence });
     }
 }
 
 impl Ending {
     pub(crate) fn encoded(&self) -> Vec<u8> {
-        minicbor::to_vec(self).expect("writing to memory cannot fail")
+        row::encode(self)
     }
 
-    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
-        minicbor::decode(row).map_err(|error| {
-            Error::damaged(&format!("a row of the outbox cannot be read: {error}"))
-        })
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        row::decode("a row of the outbox", bytes)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use everstep_store::Shard;
 use minicbor::{Decode, Encode};
 use sha2::{Digest, Sha256};
 
@@ -16,25 +15,9 @@ impl ExecutionId {
     pub fn of(arn: &str) -> Self {
         Self(digest(arn.as_bytes()))
     }
-
-    /// The execution whose rows begin with these bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
-    }
-
-    /// What the keys of its rows are made with.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-
-    /// The shard that owns the execution: always the same, as the number of shards is.
-    #[must_use]
-    pub fn shard(self, shards: u16) -> Shard {
-        Shard(u16::from_be_bytes([self.0[0], self.0[1]]) % shards)
-    }
 }
+
+everstep_shards::id!(ExecutionId);
 
 impl fmt::Debug for ExecutionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! Where the runtime's rows are: the keys of each space. `docs/design/storage.md` says the same in
 //! words.
 
+use everstep_shards::keys::{self, ordered, parse_ordered};
 use everstep_store::after_prefix;
 
 use crate::id::{ExecutionId, ListId};
@@ -22,7 +23,7 @@ pub(crate) fn step(started_ms: i64, id: ExecutionId, sequence: u32) -> Vec<u8> {
 
 /// What the keys of all steps of an execution begin with.
 pub(crate) fn steps(started_ms: i64, id: ExecutionId) -> Vec<u8> {
-    [ordered(started_ms).to_be_bytes().as_slice(), id.bytes()].concat()
+    [ordered(started_ms).as_slice(), id.bytes()].concat()
 }
 
 /// `Outbox`: a step that must be followed by something outside → what.
@@ -33,7 +34,7 @@ pub(crate) fn outbox(id: ExecutionId, sequence: u32) -> Vec<u8> {
 /// `Outbox`: a step that ended an execution, of which somebody must be told → what. The start tells
 /// executions of one name apart.
 pub(crate) fn telling(id: ExecutionId, sequence: u32, started_ms: i64) -> Vec<u8> {
-    [outbox(id, sequence).as_slice(), &ordered(started_ms).to_be_bytes()].concat()
+    [outbox(id, sequence).as_slice(), &ordered(started_ms)].concat()
 }
 
 /// What a row of the outbox is about.
@@ -70,7 +71,7 @@ pub(crate) struct Position([u8; 24]);
 impl Position {
     pub(crate) fn new(started_ms: i64, id: ExecutionId) -> Self {
         let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&(!ordered(started_ms)).to_be_bytes());
+        bytes[..8].copy_from_slice(&ordered(started_ms).map(|byte| !byte));
         bytes[8..].copy_from_slice(id.bytes());
         Self(bytes)
     }
@@ -89,7 +90,7 @@ impl Position {
 }
 
 const NEAR: u8 = 0;
-const FAR: u8 = 1;
+pub(crate) const FAR: u8 = 1;
 
 /// `Wakes`: an execution that a start of the engine must look at → when it is due, or nothing if that is
 /// at once.
@@ -105,29 +106,18 @@ pub(crate) fn parse_near(key: &[u8]) -> Option<ExecutionId> {
     ExecutionId::from_bytes(key.get(1..)?)
 }
 
-/// `Wakes`: an execution that nobody needs to look at before it is due.
+/// `Wakes`: executions that nobody needs to look at before they are due, in the order of time.
 pub(crate) fn far(due_ms: i64, id: ExecutionId) -> Vec<u8> {
-    [&[FAR], ordered(due_ms).to_be_bytes().as_slice(), id.bytes()].concat()
-}
-
-/// All that is due from one moment on and before another.
-pub(crate) fn far_between(from_ms: i64, to_ms: i64) -> (Vec<u8>, Vec<u8>) {
-    let key = |at| [&[FAR], ordered(at).to_be_bytes().as_slice()].concat();
-    (key(from_ms), key(to_ms))
-}
-
-pub(crate) fn parse_far(key: &[u8]) -> Option<(i64, ExecutionId)> {
-    let due = parse_ordered(key.get(1..9)?)?;
-    Some((due, ExecutionId::from_bytes(key.get(9..)?)?))
+    keys::at(FAR, due_ms, id)
 }
 
 /// `Closed`: executions by the moment of their end.
 pub(crate) fn closed(stopped_ms: i64, id: ExecutionId) -> Vec<u8> {
-    [ordered(stopped_ms).to_be_bytes().as_slice(), id.bytes()].concat()
+    [ordered(stopped_ms).as_slice(), id.bytes()].concat()
 }
 
 pub(crate) fn closed_before(at_ms: i64) -> Vec<u8> {
-    ordered(at_ms).to_be_bytes().to_vec()
+    ordered(at_ms).to_vec()
 }
 
 pub(crate) fn parse_closed(key: &[u8]) -> Option<(i64, ExecutionId)> {
@@ -147,15 +137,6 @@ pub(crate) fn note(id: ExecutionId, key: &[u8]) -> Vec<u8> {
 
 /// `Catalog`, in each shard: who owns it. Every commit expects to find itself there.
 pub(crate) const OWNER: &[u8] = b"owner";
-
-/// As a number whose bytes are in the order of the signed ones.
-fn ordered(at_ms: i64) -> u64 {
-    at_ms.cast_unsigned() ^ (1 << 63)
-}
-
-fn parse_ordered(bytes: &[u8]) -> Option<i64> {
-    Some((u64::from_be_bytes(bytes.try_into().ok()?) ^ (1 << 63)).cast_signed())
-}
 
 #[cfg(test)]
 mod tests {
@@ -181,7 +162,7 @@ mod tests {
         let tell = Errand::Tell { id, sequence: 7, started_ms: -3 };
         assert_eq!(parse_outbox(&telling(id, 7, -3)), Some(tell));
         assert_eq!(parse_near(&near(id)), Some(id));
-        assert_eq!(parse_far(&far(-5, id)), Some((-5, id)));
+        assert_eq!(keys::parse_at(&far(-5, id)), Some((-5, id)));
         assert_eq!(parse_closed(&closed(99, id)), Some((99, id)));
         assert_eq!(Position::new(3, id).id(), Some(id));
         assert_eq!(parse_outbox(b"short"), None);

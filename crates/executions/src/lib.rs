@@ -5,7 +5,7 @@
 //! threads; [`Reader`] reads what is stored beside them. What a state does is the interpreter's, how rows
 //! are kept the store's, how tasks are run the [`TaskRunner`]'s.
 
-mod after;
+mod after_commit;
 mod engine;
 mod error;
 mod failed;
@@ -17,23 +17,23 @@ mod reader;
 mod revision;
 mod settings;
 mod shard;
+mod shared;
 mod summary;
 mod task;
 mod visibility;
-mod world;
 
 pub use engine::Engine;
 pub use error::{Error, Result};
-pub use everstep_shards::{Clock, SystemClock};
+pub use everstep_shards::{Clock, Mailbox, SystemClock};
 pub use failed::{Ending, Failed};
 pub use id::{ExecutionId, ListId};
-pub use message::{Ended, Message, Note, Postbox, Reply, Start, Started};
+pub use message::{Ended, Message, Note, Reply, Start, Started};
 pub use observer::{Observer, Silent, Step};
 pub use reader::Reader;
 pub use revision::{Level, Logging, Prepared, Revision, RevisionId};
 pub use settings::Settings;
 pub use shard::Shard;
+pub use shared::{Parts, Shared};
 pub use summary::{Standing, Summary};
 pub use task::{Cancelled, Job, Report, Task, TaskRunner, request_id};
 pub use visibility::{Bookmark, Page};
-pub use world::{Parts, World};

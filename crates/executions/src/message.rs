@@ -13,11 +13,6 @@ use crate::task::Report;
 /// Called exactly once, when what it answers is durable or refused.
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Where messages for executions are taken; never waits.
-pub trait Postbox: Send + Sync {
-    fn post(&self, id: ExecutionId, message: Message);
-}
-
 pub enum Message {
     /// `watcher` is answered when the execution is over.
     Start {

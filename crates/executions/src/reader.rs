@@ -32,7 +32,7 @@ impl Reader {
 
     pub fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
         let row = self.store.get(self.shard(id), Space::Executions, &layout::execution(id))?;
-        row.map(|row| Summary::decode(&row)).transpose()
+        Ok(row.map(|row| Summary::decode(&row)).transpose()?)
     }
 
     /// What an execution runs by.

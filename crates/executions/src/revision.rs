@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use everstep_asl::model::{Kind, Resource};
 use everstep_asl::{Machine, Options, Source, WorkflowType, parse};
 use everstep_interpreter::{Dialect, Identity, Limits, Program};
+use everstep_shards::row;
 use everstep_store::{Batch, Done, Shard, Space, Store};
 use minicbor::{Decode, Encode};
 
@@ -129,7 +130,7 @@ impl Revision {
     }
 
     fn encoded(&self) -> Vec<u8> {
-        minicbor::to_vec(self).expect("writing to memory cannot fail")
+        row::encode(self)
     }
 
     fn program(&self) -> Option<Program> {
@@ -273,8 +274,7 @@ impl Revisions {
         let row = self.store.get(Shard::CATALOG, Space::Catalog, &key)?;
         let row =
             row.ok_or_else(|| Error::damaged("a definition that executions run by is gone"))?;
-        let revision = minicbor::decode(&row)
-            .map_err(|error| Error::damaged(&format!("a definition cannot be read: {error}")))?;
+        let revision = row::decode("a definition", &row)?;
         self.prepare(id, revision)
     }
 

@@ -1,9 +1,9 @@
 //! An execution as lists show it: who it is and how it stands.
 
 use everstep_interpreter::Status;
+use everstep_shards::{Result, row};
 use minicbor::{Decode, Encode};
 
-use crate::error::{Error, Result};
 use crate::id::{ExecutionId, ListId};
 use crate::revision::RevisionId;
 
@@ -71,11 +71,10 @@ impl Summary {
     }
 
     pub(crate) fn encoded(&self) -> Vec<u8> {
-        minicbor::to_vec(self).expect("writing to memory cannot fail")
+        row::encode(self)
     }
 
-    pub(crate) fn decode(row: &[u8]) -> Result<Self> {
-        minicbor::decode(row)
-            .map_err(|error| Error::damaged(&format!("an execution's row cannot be read: {error}")))
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        row::decode("an execution's row", bytes)
     }
 }

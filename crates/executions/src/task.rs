@@ -6,9 +6,11 @@ use std::sync::Arc;
 use everstep_asl::model::Resource;
 use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payload, task_token};
 
+use everstep_shards::Mailbox;
+
 use crate::failed::Failed;
 use crate::id::{ExecutionId, digest};
-use crate::message::{Message, Postbox};
+use crate::message::Message;
 
 /// Does the work that executions ask for.
 ///
@@ -45,7 +47,7 @@ pub struct Task {
     pub job: Job,
     /// It may have been dispatched before: a crash hides whether it was, and how far it got.
     pub again: bool,
-    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -76,13 +78,13 @@ pub struct Cancelled {
 pub(crate) struct Receipt {
     pub(crate) execution: ExecutionId,
     pub(crate) sequence: u32,
-    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
 }
 
 impl Drop for Receipt {
     fn drop(&mut self) {
         let (id, sequence) = (self.execution, self.sequence);
-        self.postbox.post(id, Message::Delivered { id, sequence });
+        self.mailbox.post(Message::Delivered { id, sequence });
     }
 }
 
@@ -121,9 +123,14 @@ pub enum Report {
 }
 
 impl Task {
-    /// A task that no execution has asked for: what is said of it goes to `postbox`.
+    /// A task that no execution has asked for: what is said of it goes to `mailbox`.
     #[must_use]
-    pub fn alone(execution_arn: &str, state: &str, job: Job, postbox: Arc<dyn Postbox>) -> Self {
+    pub fn alone(
+        execution_arn: &str,
+        state: &str,
+        job: Job,
+        mailbox: Arc<dyn Mailbox<Message>>,
+    ) -> Self {
         Self {
             execution: ExecutionId::of(execution_arn),
             execution_arn: execution_arn.into(),
@@ -131,14 +138,17 @@ impl Task {
             state: state.into(),
             job,
             again: false,
-            postbox,
+            mailbox,
         }
     }
 
     /// The same task, with another ear for what is said of it: it is given the one that listens now.
     #[must_use]
-    pub fn heard_by(mut self, ear: impl FnOnce(Arc<dyn Postbox>) -> Arc<dyn Postbox>) -> Self {
-        self.postbox = ear(self.postbox);
+    pub fn heard_by(
+        mut self,
+        ear: impl FnOnce(Arc<dyn Mailbox<Message>>) -> Arc<dyn Mailbox<Message>>,
+    ) -> Self {
+        self.mailbox = ear(self.mailbox);
         self
     }
 
@@ -156,7 +166,7 @@ impl Task {
 
     pub fn report(&self, report: Report) {
         let (id, attempt) = (self.execution, self.attempt);
-        self.postbox.post(id, Message::Report { id, attempt, report, reply: None });
+        self.mailbox.post(Message::Report { id, attempt, report, reply: None });
     }
 
     pub fn succeed(&self, output: Payload) {

@@ -313,7 +313,10 @@ fn an_execution_that_is_half_removed_keeps_its_name_until_it_is_gone() {
 
 #[test]
 fn what_cannot_be_taken_on_is_refused_at_once() {
-    let settings = Settings { queue_max: 0, ..Settings::default() };
+    let settings = Settings {
+        shards: everstep_shards::Settings { queue_max: 0, ..everstep_shards::Settings::default() },
+        ..Settings::default()
+    };
     let house = House::on(Arc::new(MemoryStore::new(4)), settings);
     assert_eq!(house.start(&pass(), "a", json!({})), Err(Error::Busy));
     assert_eq!(house.engine.reader().summary(id("a")), Ok(None));

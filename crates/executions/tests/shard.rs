@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_executions::{
-    Cancelled, Ended, Error, ExecutionId, Failed, Message, Note, Parts, Postbox, Prepared, Reply,
-    Report, Result, Revision, Settings, Shard, Silent, Standing, Start, Started, Task, TaskRunner,
-    World,
+    Cancelled, Ended, Error, ExecutionId, Failed, Mailbox, Message, Note, Parts, Prepared, Reply,
+    Report, Result, Revision, Settings, Shard, Shared, Silent, Standing, Start, Started, Task,
+    TaskRunner,
 };
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
@@ -45,8 +45,8 @@ impl TaskRunner for Outside {
     }
 }
 
-impl Postbox for Outside {
-    fn post(&self, _id: ExecutionId, message: Message) {
+impl Mailbox<Message> for Outside {
+    fn post(&self, message: Message) {
         locked(&self.posted).push(message);
     }
 }
@@ -58,7 +58,7 @@ const AT_ONCE: Behaviour =
 struct Stage {
     disk: Arc<CrashingStore>,
     outside: Arc<Outside>,
-    world: Arc<World>,
+    shared: Arc<Shared>,
     shard: Shard,
     now_ms: i64,
     settings: Settings,
@@ -78,9 +78,9 @@ impl Stage {
             observer: Arc::new(Silent),
             settings: settings.clone(),
         };
-        let world = Arc::new(World::new(parts, outside.clone()));
-        let shard = Shard::open(SHARD, world.clone(), 7, now_ms).expect("the shard opens");
-        Self { disk, outside, world, shard, now_ms, settings }
+        let shared = Arc::new(Shared::new(parts, outside.clone()));
+        let shard = Shard::open(SHARD, shared.clone(), 7, now_ms).expect("the shard opens");
+        Self { disk, outside, shared, shard, now_ms, settings }
     }
 
     /// The engine is gone for a while and comes back.
@@ -93,7 +93,7 @@ impl Stage {
     fn prepared(&self, definition: &Value) -> Arc<Prepared> {
         let revision =
             Revision::new("arn:aws:states:::stateMachine:m", "r", &definition.to_string());
-        self.world.prepare(revision, Box::new(|_| {})).expect("a valid definition")
+        self.shared.prepare(revision, Box::new(|_| {})).expect("a valid definition")
     }
 
     fn start(&mut self, definition: &Value, name: &str) -> Result<Started> {
@@ -105,7 +105,7 @@ impl Stage {
     fn start_told(&mut self, definition: &Value, name: &str) -> Result<Started> {
         let mut revision = self.prepared(definition).revision.clone();
         revision.on_failure = Some("function:f".to_owned());
-        let prepared = self.world.prepare(revision, Box::new(|_| {})).expect("a valid definition");
+        let prepared = self.shared.prepare(revision, Box::new(|_| {})).expect("a valid definition");
         self.start_by(prepared, name)
     }
 
@@ -195,7 +195,7 @@ impl Stage {
     }
 
     fn standing(&self, name: &str) -> Option<Standing> {
-        let reader = self.world.reader();
+        let reader = self.shared.reader();
         let summary = reader.summary(ExecutionId::of(name)).expect("readable");
         summary.map(|summary| summary.standing)
     }
@@ -206,7 +206,7 @@ impl Stage {
     }
 
     fn events(&self, name: &str) -> Vec<Event> {
-        self.world.reader().events(ExecutionId::of(name)).expect("readable")
+        self.shared.reader().events(ExecutionId::of(name)).expect("readable")
     }
 
     fn rows(&self, space: Space) -> usize {
@@ -490,13 +490,16 @@ fn nothing_is_acknowledged_once_the_disk_has_failed() {
     stage.disk.fail();
     let output = Payload::new(json!(1));
     let refused = stage.report(&task, Report::Succeeded { output: output.clone() });
-    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Failed(everstep_shards::Error::Store(_)))), "{refused:?}");
     let refused = stage.start(&definition, "b");
-    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Failed(everstep_shards::Error::Store(_)))), "{refused:?}");
     assert_eq!(stage.dispatched(), 0);
     stage.disk.crash();
     let again = stage.start(&definition, "c");
-    assert!(matches!(again, Err(Error::Store(_))), "memory is ahead of the store: {again:?}");
+    assert!(
+        matches!(again, Err(Error::Failed(everstep_shards::Error::Store(_)))),
+        "memory is ahead of the store: {again:?}"
+    );
     let mut stage = stage.restart_after(SECOND);
     assert!(stage.task().again);
     stage.report(&task, Report::Succeeded { output: output.clone() }).expect("counts now");
@@ -514,12 +517,12 @@ fn an_engine_that_lost_its_shard_can_write_no_more() {
         observer: Arc::new(Silent),
         settings: Settings::default(),
     };
-    let world = Arc::new(World::new(parts, Arc::new(Outside::default())));
-    let _new = Shard::open(SHARD, world, 8, old.now_ms).expect("takes over");
+    let shared = Arc::new(Shared::new(parts, Arc::new(Outside::default())));
+    let _new = Shard::open(SHARD, shared, 8, old.now_ms).expect("takes over");
     let task = old.task();
     let refused = old.report(&task, Report::Succeeded { output: Payload::new(json!(1)) });
     let lost = everstep_store::Error::Unexpected { space: Space::Catalog };
-    assert_eq!(refused, Err(Error::Store(lost)));
+    assert_eq!(refused, Err(Error::Failed(everstep_shards::Error::Store(lost))));
     assert_eq!(old.standing("a"), Some(Standing::Running));
 }
 

@@ -8,13 +8,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use everstep_shards::Mailbox;
+
 use crate::id::InvocationId;
-use crate::message::{Message, Postbox};
+use crate::message::Message;
 
 pub(crate) struct Concurrency {
     state: Mutex<State>,
     idle: Condvar,
-    postbox: Arc<dyn Postbox>,
+    mailbox: Arc<dyn Mailbox<Message>>,
 }
 
 #[derive(Default)]
@@ -45,8 +47,8 @@ pub struct Permit {
 }
 
 impl Concurrency {
-    pub(crate) fn new(postbox: Arc<dyn Postbox>) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), idle: Condvar::new(), postbox })
+    pub(crate) fn new(mailbox: Arc<dyn Mailbox<Message>>) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), idle: Condvar::new(), mailbox })
     }
 
     /// A permit, if it is the invocation's turn; otherwise it is told when that is so. Once no more is
@@ -141,7 +143,7 @@ impl Concurrency {
     fn tell(self: &Arc<Self>, function: &str, ready: Waiting) {
         let permit = self.permit(function);
         match ready {
-            Waiting::Invocation(id) => self.postbox.post(id, Message::Ready { id, permit }),
+            Waiting::Invocation(id) => self.mailbox.post(Message::Ready { id, permit }),
             Waiting::Call(call) => call(permit),
         }
     }

@@ -1,11 +1,10 @@
 //! Invocations, as the rest of the program knows them: shards on threads, and the ways to reach them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use everstep_shards::{Clock, Lanes, Refused, entropy};
-use everstep_store::{Batch, Shard as StoreShard, Store};
+use everstep_shards::{Clock, Lanes, Mailbox};
+use everstep_store::{Shard as StoreShard, Store};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Map, Value};
@@ -15,16 +14,14 @@ use crate::destination::Destinations;
 use crate::error::{Error, Result};
 use crate::function::Functions;
 use crate::id::{AttemptId, InvocationId};
-use crate::message::{
-    Acceptance, Accepted, Call, Finished, Manner, Message, Postbox, Reply, Resend,
-};
+use crate::message::{Acceptance, Accepted, Call, Finished, Manner, Message, Reply, Resend};
 use crate::observer::Observer;
 use crate::reader::{self, Bookmark, Filter, Page, Shown};
 use crate::request::{Redrive, Request};
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::shard::Shard;
-use crate::world::{Parts, World};
+use crate::shared::{Parts, Shared};
 
 /// Dead letters that are asked for at a time.
 const LETTERS_AT_A_TIME: usize = 100;
@@ -39,8 +36,6 @@ pub struct Invocations {
     settings: Settings,
     seed: u64,
     chance: Mutex<Pcg64Mcg>,
-    failure: Arc<OnceLock<Error>>,
-    is_shut_down: AtomicBool,
 }
 
 impl Invocations {
@@ -48,12 +43,11 @@ impl Invocations {
     /// [`Invocations::start`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
-        let seed = settings.seed.unwrap_or_else(entropy);
-        let lanes = Arc::new(Lanes::new(store.shards(), settings.workers));
-        let concurrency = Concurrency::new(Arc::new(Router(lanes.clone())));
+        let seed = settings.shards.seed();
+        let lanes = Arc::new(Lanes::new(store.shards(), clock.clone(), &settings.shards));
+        let concurrency = Concurrency::new(lanes.clone());
         let chance = Mutex::new(Pcg64Mcg::seed_from_u64(seed.rotate_left(32)));
-        let (failure, is_shut_down) = (Arc::default(), AtomicBool::new(false));
-        Self { store, lanes, concurrency, clock, settings, seed, chance, failure, is_shut_down }
+        Self { store, lanes, concurrency, clock, settings, seed, chance }
     }
 
     /// Takes over all shards of the store. When it returns, what is due soon is known and has begun to
@@ -71,12 +65,13 @@ impl Invocations {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let settings = self.settings.clone();
         let parts = Parts { store, functions, destinations, observer, clock, settings };
-        let (router, failure) = (Arc::new(Router(self.lanes.clone())), self.failure.clone());
-        let world = Arc::new(World::with(parts, router, self.concurrency.clone(), failure));
-        let seed = self.seed;
+        let (mailbox, failure) = (self.lanes.clone(), self.lanes.failure().clone());
+        let shared = Shared::with(parts, mailbox, self.concurrency.clone(), failure);
+        let (shared, seed) = (Arc::new(shared), self.seed);
+        let outside = shared.clone();
         let open =
-            move |number, now_ms| Shard::open(StoreShard(number), world.clone(), seed, now_ms);
-        self.lanes.start("invocations", &self.clock, open, Error::damaged)
+            move |number, now_ms| Shard::open(StoreShard(number), shared.clone(), seed, now_ms);
+        self.lanes.start("invocations", &outside, open)
     }
 
     /// [`Invocations::new`] and [`Invocations::start`] in one, for functions that do not need the engine.
@@ -263,7 +258,7 @@ impl Invocations {
 
     /// Sends a request. Refused with [`Error::Busy`] if too many wait already.
     fn send(&self, message: Message) {
-        self.lanes.send(message, self.settings.queue_max);
+        self.lanes.send(message);
     }
 
     fn draw(&self) -> [u64; 2] {
@@ -274,25 +269,16 @@ impl Invocations {
     /// Why nothing can be done any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.failure.get().cloned()
+        self.lanes.failure().get().cloned().map(Error::from)
     }
 
     /// Begins nothing new, waits for what runs, at most for `grace`, and stops when all that was taken is
     /// durable. What waits stays waiting; what still runs will have been interrupted. Functions, destinations
     /// and the observer are dropped. Only the first call does anything.
     pub fn shut_down(&self, grace: Duration) {
-        if self.is_shut_down.swap(true, Ordering::AcqRel) {
-            return;
-        }
         self.concurrency.close();
         self.concurrency.wait_idle(grace);
-        self.lanes.stop();
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let done = Box::new(move |_| {
-            let _ = sender.send(());
-        });
-        self.store.commit(Batch::new(StoreShard::CATALOG), done);
-        let _ = receiver.recv();
+        self.lanes.shut_down(&*self.store);
     }
 }
 
@@ -302,25 +288,13 @@ impl Drop for Invocations {
     }
 }
 
-/// Brings messages to the shards, for the shards themselves.
-struct Router(Arc<Lanes<Message>>);
-
-impl Postbox for Router {
-    fn post(&self, _id: InvocationId, message: Message) {
-        self.0.post(message);
-    }
-}
-
 impl everstep_shards::Message for Message {
     fn shard(&self, shards: u16) -> u16 {
         self.id().shard(shards).0
     }
 
-    fn refuse(self, refused: Refused) {
-        self.refuse(match refused {
-            Refused::Busy => Error::Busy,
-            Refused::Stopped => Error::Stopped,
-        });
+    fn refuse(self, refused: everstep_shards::Refused) {
+        self.refuse(refused.into());
     }
 }
 

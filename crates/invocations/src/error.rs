@@ -1,14 +1,13 @@
 //! Why something that was asked of invocations cannot be done.
 
 use std::fmt;
-use std::sync::Arc;
+
+use everstep_shards::Refused;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Error {
-    /// Too much is waiting already: try again later.
-    Busy,
     /// All slots of the function are taken, and a synchronous call does not wait.
     Throttled,
     /// The function may not run at all.
@@ -29,30 +28,25 @@ pub enum Error {
         bytes: usize,
         most: usize,
     },
-    /// The store cannot write or read.
-    Store(everstep_store::Error),
-    /// What was stored cannot be understood.
-    Damaged(Arc<str>),
+    /// Too many requests are waiting already: retry later.
+    Busy,
     /// The engine has been stopped.
     Stopped,
+    /// The engine or its store is broken.
+    Failed(everstep_shards::Error),
 }
 
 impl Error {
     pub(crate) fn damaged(what: &str) -> Self {
-        Self::Damaged(what.into())
+        Self::Failed(everstep_shards::Error::damaged(what))
     }
 }
 
-impl From<everstep_store::Error> for Error {
-    fn from(error: everstep_store::Error) -> Self {
-        Self::Store(error)
-    }
-}
+everstep_shards::engine_error!(Error);
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("too many invocations are waiting, try again later"),
             Self::Throttled => f.write_str(
                 "all slots of the function are taken: try again later or raise its concurrency",
             ),
@@ -71,9 +65,9 @@ impl fmt::Display for Error {
             Self::TooLarge { bytes, most } => {
                 write!(f, "the event has {bytes} bytes, and may have {most}")
             }
-            Self::Store(error) => write!(f, "the store: {error}"),
-            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::Stopped => f.write_str("the engine is stopped"),
+            Self::Busy => Refused::Busy.fmt(f),
+            Self::Stopped => Refused::Stopped.fmt(f),
+            Self::Failed(error) => error.fmt(f),
         }
     }
 }

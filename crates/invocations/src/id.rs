@@ -6,7 +6,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use everstep_store::Shard;
 use minicbor::{Decode, Encode};
 use sha2::{Digest, Sha256};
 
@@ -66,23 +65,9 @@ impl InvocationId {
         bytes[..2].copy_from_slice(&letter.0[..2]);
         Self(bytes)
     }
-
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
-    }
-
-    #[must_use]
-    pub fn bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-
-    /// The shard that owns the invocation.
-    #[must_use]
-    pub fn shard(self, shards: u16) -> Shard {
-        Shard(u16::from_be_bytes([self.0[0], self.0[1]]) % shards)
-    }
 }
+
+everstep_shards::id!(InvocationId);
 
 impl AttemptId {
     /// An id from 128 bits of chance.

@@ -1,5 +1,7 @@
 //! Where the rows are: the keys of each space. `docs/design/invocations.md` says the same in words.
 
+use everstep_shards::keys;
+pub(crate) use everstep_shards::keys::parse_at;
 use everstep_store::after_prefix;
 
 use crate::id::{Addressee, InvocationId};
@@ -42,22 +44,17 @@ pub(crate) enum Order {
 
 /// A place in an order: earliest first, then by id.
 pub(crate) fn at(order: Order, at_ms: i64, id: InvocationId) -> Vec<u8> {
-    [from(order, at_ms).as_slice(), id.bytes()].concat()
+    keys::at(order as u8, at_ms, id)
 }
 
 /// Where a moment begins in an order.
 pub(crate) fn from(order: Order, at_ms: i64) -> Vec<u8> {
-    [&[order as u8], ordered(at_ms).to_be_bytes().as_slice()].concat()
+    keys::from(order as u8, at_ms)
 }
 
 /// The first key after an order.
 pub(crate) fn end(order: Order) -> Vec<u8> {
     after_prefix(&[order as u8])
-}
-
-pub(crate) fn parse_at(key: &[u8]) -> Option<(i64, InvocationId)> {
-    let moment = u64::from_be_bytes(key.get(1..9)?.try_into().ok()?);
-    Some(((moment ^ (1 << 63)).cast_signed(), InvocationId::from_bytes(key.get(9..)?)?))
 }
 
 pub(crate) fn delivery(to: Addressee, id: InvocationId, index: u32) -> Vec<u8> {
@@ -97,11 +94,6 @@ fn parse_place(bytes: &[u8]) -> Option<(InvocationId, u32)> {
 /// `Catalog`, in each shard: who owns its invocations. Every commit expects to find itself there.
 pub(crate) const OWNER: &[u8] = b"owner/invocations";
 
-/// As a number whose bytes are in the order of the signed ones.
-fn ordered(at_ms: i64) -> u64 {
-    at_ms.cast_unsigned() ^ (1 << 63)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +115,6 @@ mod tests {
         let key = delivery(to, id, 7);
         assert_eq!((addressee(&key), parse_delivery(&key)), (Some(to), Some((id, 7))));
         assert!(deliveries(to, &Cursor::Start) < key && key < after_deliveries(to));
-        assert_eq!((parse_at(b"short"), parse_delivery(b"short")), (None, None));
+        assert_eq!((parse_at::<InvocationId>(b"short"), parse_delivery(b"short")), (None, None));
     }
 }

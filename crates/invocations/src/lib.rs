@@ -8,7 +8,7 @@
 //! are run, where triggers get their messages and what is written in a configuration is not known here.
 //! `docs/design/invocations.md` has the invariants.
 
-mod after;
+mod after_commit;
 mod codec;
 mod concurrency;
 mod context;
@@ -28,10 +28,10 @@ mod request;
 mod session;
 mod settings;
 mod shard;
+mod shared;
 mod synchronous;
-mod world;
 
-pub use everstep_shards::{Clock, SystemClock};
+pub use everstep_shards::{Clock, Mailbox, SystemClock};
 
 pub use destination::{Delivered, Delivery, Destinations};
 pub use engine::Invocations;
@@ -45,14 +45,14 @@ pub use id::{AttemptId, InvocationId, NotAnId};
 pub use invocation::{
     AttemptRecord, Attempts, Happened, Invocation, Reason, Source, SourceKind, State, What,
 };
-pub use message::{Acceptance, Accepted, Call, Finished, Manner, Message, Postbox, Reply, Resend};
+pub use message::{Acceptance, Accepted, Call, Finished, Manner, Message, Reply, Resend};
 pub use observer::{Observer, Silent};
 pub use reader::{Bookmark, Filter, Page, Shown};
 pub use request::{Redrive, Request};
 pub use session::{Session, SessionStatus, SessionStep};
 pub use settings::Settings;
 pub use shard::Shard;
-pub use world::{Parts, World};
+pub use shared::{Parts, Shared};
 
 #[cfg(test)]
 mod tests;

@@ -13,11 +13,6 @@ use crate::session::StepEnd;
 /// Called exactly once, when the answer is known and what it rests on is durable.
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Brings messages to the shard that owns an invocation. Never waits and never refuses.
-pub trait Postbox: Send + Sync {
-    fn post(&self, id: InvocationId, message: Message);
-}
-
 pub enum Message {
     Accept {
         acceptance: Box<Acceptance>,

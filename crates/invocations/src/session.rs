@@ -3,10 +3,11 @@
 //! Each step says once how it ended and which steps follow. The session is over when a step has failed
 //! that nobody catches, or when no step is left to wait for. Pure.
 
+use everstep_shards::row;
 use minicbor::{Decode, Encode};
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::InvocationId;
 use crate::moment::iso;
 use crate::report::as_json;
@@ -186,20 +187,14 @@ impl Session {
     }
 
     pub(crate) fn encoded(&self) -> Vec<u8> {
-        let mut bytes = vec![VERSION];
-        minicbor::encode(self, &mut bytes).expect("writing to memory cannot fail");
-        bytes
+        row::encode_versioned(VERSION, self)
     }
 
     /// # Errors
     ///
     /// If the row is damaged, or of a later version.
-    pub fn decode(row: &[u8]) -> Result<Self> {
-        match row.split_first() {
-            Some((&VERSION, record)) => minicbor::decode(record)
-                .map_err(|error| Error::damaged(&format!("a session cannot be read: {error}"))),
-            _ => Err(Error::damaged("a session has a format that is not known")),
-        }
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        Ok(row::decode_versioned("a session", VERSION, bytes)?)
     }
 }
 

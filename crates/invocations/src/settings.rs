@@ -3,17 +3,13 @@
 /// Each bound says what it guards.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What is due within this time is held in memory (24 bytes each), all else in the store alone.
-    pub horizon_ms: i64,
+    pub shards: everstep_shards::Settings,
     /// How long an invocation is kept after its end, and so how long its key is remembered.
     pub retention_ms: i64,
     /// How long a dead letter is kept; `None` until somebody redrives or purges it.
     pub dead_letter_retention_ms: Option<i64>,
-    /// How often a shard looks for what to remove.
-    pub sweep_every_ms: i64,
-    /// Requests that may wait for a shard's thread before others are refused, and callers that may wait for
-    /// the end of a shard's invocations.
-    pub queue_max: usize,
+    /// Callers that may wait for the end of a shard's invocations.
+    pub watchers_max: usize,
     /// Invocations of one function that may wait for a free slot before new ones are refused.
     pub backlog_max: usize,
     /// Calls of one function that may wait for a slot without being written down.
@@ -27,10 +23,6 @@ pub struct Settings {
     /// How many `next` edges may follow from each other before the next step is parked, and how many steps
     /// a session may have before it fails.
     pub session_steps_max: u32,
-    /// Threads that shards are spread over; 0 for as many as there are processors.
-    pub workers: usize,
-    /// What ids and jitter are drawn from; `None` to draw that too.
-    pub seed: Option<u64>,
 }
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -38,19 +30,16 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            horizon_ms: 10 * 60 * 1000,
+            shards: everstep_shards::Settings::default(),
             retention_ms: 7 * DAY_MS,
             dead_letter_retention_ms: None,
-            sweep_every_ms: 60 * 1000,
-            queue_max: 10_000,
+            watchers_max: 10_000,
             backlog_max: 100_000,
             calls_max: 1000,
             deliveries_max: 100,
             payload_bytes_max: 6 * 1024 * 1024,
             depth_max: 16,
             session_steps_max: 1000,
-            workers: 0,
-            seed: None,
         }
     }
 }

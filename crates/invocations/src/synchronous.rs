@@ -10,13 +10,13 @@ use crate::id::InvocationId;
 use crate::invocation::Reason;
 use crate::invocation::State;
 use crate::message::{Call, Finished, Reply};
-use crate::world::World;
+use crate::shared::Shared;
 
 /// Runs a function once, with what the caller has given as client context. If all slots are taken it waits
 /// for its turn, or is refused if that is what the function wants: the caller is there to try again.
-pub(crate) fn call(world: &Arc<World>, call: Call, reply: Reply<Finished>) {
+pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>) {
     let Call { ids: (id, attempt), request, client_context } = call;
-    let Some(function) = world.functions.function(&request.function) else {
+    let Some(function) = shared.functions.function(&request.function) else {
         return reply(Err(Error::NoSuchFunction(request.function)));
     };
     let name = request.function.clone();
@@ -32,16 +32,16 @@ pub(crate) fn call(world: &Arc<World>, call: Call, reply: Reply<Finished>) {
     };
     let limit = function.concurrency;
     let mut call = Pending { id, reply: Some(reply), permit: None };
-    if let Some(permit) = world.concurrency.try_now(&name, limit) {
+    if let Some(permit) = shared.concurrency.try_now(&name, limit) {
         call.permit = Some(permit);
-        return call.start(world, attempt);
+        return call.start(shared, attempt);
     }
     if function.throttles || limit == 0 {
         return call.refuse(if limit == 0 { Error::Forbidden } else { Error::Throttled });
     }
-    let (turn, most) = (world.clone(), world.settings.calls_max);
+    let (turn, most) = (shared.clone(), shared.settings.calls_max);
     // Dropped if there is no room in the line.
-    world.concurrency.wait(
+    shared.concurrency.wait(
         &name,
         limit,
         most,
@@ -60,9 +60,9 @@ struct Pending {
 }
 
 impl Pending {
-    fn start(self, world: &World, attempt: Attempt) {
+    fn start(self, shared: &Shared, attempt: Attempt) {
         let done = move |outcome, receipt| self.end(&outcome, receipt);
-        world.functions.start(attempt, Box::new(done));
+        shared.functions.start(attempt, Box::new(done));
     }
 
     fn refuse(mut self, error: Error) {

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use everstep_asl::model::{Pattern, Resource};
 use everstep_drivers::callback;
-use everstep_executions::{
-    Cancelled, ExecutionId, Failed, Job, Message, Postbox, Report, Task, TaskRunner,
-};
+use everstep_executions::{Cancelled, Failed, Job, Mailbox, Message, Report, Task, TaskRunner};
 use everstep_interpreter::Failure;
 
 use crate::nested::Call;
@@ -131,21 +129,21 @@ impl TaskRunner for Dispatcher {
 fn observed(service: &Service, task: Task) -> Task {
     let Some(observer) = service.task_observer.clone() else { return task };
     let (execution_arn, state) = (task.execution_arn.clone(), task.state.clone());
-    task.heard_by(|postbox| Arc::new(Observed { execution_arn, state, observer, postbox }))
+    task.heard_by(|mailbox| Arc::new(Observed { execution_arn, state, observer, mailbox }))
 }
 
 struct Observed {
     execution_arn: Arc<str>,
     state: Arc<str>,
     observer: Arc<dyn TaskObserver>,
-    postbox: Arc<dyn Postbox>,
+    mailbox: Arc<dyn Mailbox<Message>>,
 }
 
-impl Postbox for Observed {
-    fn post(&self, id: ExecutionId, message: Message) {
+impl Mailbox<Message> for Observed {
+    fn post(&self, message: Message) {
         if let Message::Report { report: Report::Failed { failure, .. }, .. } = &message {
             self.observer.task_failed(&self.execution_arn, &self.state, failure);
         }
-        self.postbox.post(id, message);
+        self.mailbox.post(message);
     }
 }

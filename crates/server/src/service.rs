@@ -9,6 +9,7 @@ use everstep_executions::{
     TaskRunner,
 };
 use everstep_interpreter::{Dialect, Limits};
+use everstep_shards::Error as EngineError;
 use everstep_store::Store;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -248,7 +249,7 @@ impl Service {
         }
         let definition = self.catalog.definition(&machine.arn, &settings.definition);
         let definition =
-            definition.map_err(|failed| everstep_executions::Error::Damaged(failed.0.into()))?.text;
+            definition.map_err(|failed| everstep_executions::Error::damaged(&failed.0))?.text;
         let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
             .dialect(self.place.dialect);
         revision.aws = own.aws.unwrap_or(revision.aws);
@@ -294,7 +295,9 @@ pub(crate) fn engine_error(error: everstep_executions::Error) -> Error {
     use everstep_executions::Error as Engine;
     match error {
         Engine::Busy => Error::common(Common::Throttling, "Rate exceeded"),
-        Engine::Stopped => Error::common(Common::ServiceUnavailable, error.to_string()),
+        Engine::Stopped | Engine::Failed(EngineError::Panicked { .. }) => {
+            Error::common(Common::ServiceUnavailable, error.to_string())
+        }
         other => Error::common(Common::InternalFailure, other.to_string()),
     }
 }

@@ -1,5 +1,6 @@
-//! Where time comes from.
+//! Where time and randomness come from.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub trait Clock: Send + Sync {
@@ -16,4 +17,9 @@ impl Clock for SystemClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
+}
+
+/// A number that the next process does not have.
+pub(crate) fn entropy() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }

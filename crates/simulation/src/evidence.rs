@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use everstep_executions::{
-    Ended, Error, ExecutionId, ListId, Prepared, Reader, Settings, Shard, Started, World as Runtime,
+    Ended, Error, ExecutionId, ListId, Prepared, Reader, Settings, Shard, Shared as Runtime,
+    Started,
 };
 use everstep_history::{Attempt, Event, Payload};
 

@@ -8,7 +8,6 @@
 mod batch;
 mod crashing;
 mod error;
-mod ledger;
 mod memory;
 mod pages;
 mod random;
@@ -19,7 +18,6 @@ pub mod suite;
 pub use batch::{Batch, Expectation, Write};
 pub use crashing::{Behaviour, CrashingStore};
 pub use error::{Error, Result};
-pub use ledger::Ledger;
 pub use memory::MemoryStore;
 pub use pages::each_row;
 pub use rows::Rows;

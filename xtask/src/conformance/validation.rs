@@ -46,7 +46,10 @@ impl TaskRunner for Nobody {
 fn service() -> everstep_executions::Result<Arc<Service>> {
     let store = Arc::new(MemoryStore::new(1));
     let service = Service::new(Parts {
-        settings: Settings { workers: 1, ..Settings::default() },
+        settings: Settings {
+            shards: everstep_shards::Settings { workers: 1, ..Default::default() },
+            ..Settings::default()
+        },
         place: Place { account: ACCOUNT.to_owned(), ..Place::default() },
         ..Parts::new(store, Arc::new(SystemClock), Arc::new(Nobody))
     });

@@ -10,7 +10,6 @@ expr:
 history:
 retry:
 shapes:
-shards:
 signature:
 source:
 store:
@@ -18,6 +17,7 @@ target:
 api: signature
 asl: expr retry source
 client: signature
+shards: store
 invocations: retry shards store target
 store-embedded: store
 config: asl retry source target
@@ -30,10 +30,10 @@ crash: asl executions history interpreter store store-embedded
 drivers: asl executions history interpreter
 local: analysis asl drivers executions interpreter source story
 runners: asl client executions interpreter retry
-simulation: asl drivers executions history interpreter invocations retry store
-server: api asl client config drivers executions expr history interpreter invocations retry runners signature source store store-embedded target
+simulation: asl drivers executions history interpreter invocations retry shards store
+server: api asl client config drivers executions expr history interpreter invocations retry runners shards signature source store store-embedded target
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
-xtask: api asl executions expr interpreter server simulation store
+xtask: api asl executions expr interpreter server shards simulation store
 ";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

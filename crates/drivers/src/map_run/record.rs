@@ -102,5 +102,5 @@ pub(super) fn decoded<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
 }
 
 pub(super) fn damaged(why: &dyn std::fmt::Display) -> Error {
-    Error::Damaged(format!("a note of a Map Run cannot be read: {why}").into())
+    Error::damaged(&format!("a note of a Map Run cannot be read: {why}"))
 }

@@ -17,41 +17,36 @@ mod step;
 mod tick;
 mod wake;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use everstep_history::{Attempt, Event};
 use everstep_interpreter::{Execution, undelivered};
-use everstep_store::{Ledger, Space, each_row};
+use everstep_shards::{Ledger, Slots, Timers};
+use everstep_store::{Space, each_row};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
 use crate::message::Message;
-use crate::world::World;
+use crate::shared::Shared;
 use slot::Slot;
 use wake::Wake;
 
 pub struct Shard {
     shard: everstep_store::Shard,
-    world: Arc<World>,
-    slots: HashMap<ExecutionId, Box<Slot>>,
-    /// When executions must be woken, earliest first: those in memory, and those that wait for what is
-    /// near.
-    timers: BTreeSet<(i64, ExecutionId)>,
-    /// The first moment whose timers are in the store alone.
-    far_from_ms: i64,
-    /// Executions that the world may have to be asked again for, since the engine started.
+    shared: Arc<Shared>,
+    slots: Slots<ExecutionId, Slot>,
+    timers: Timers<ExecutionId>,
+    /// Executions that the shared may have to be asked again for, since the engine started.
     unrecovered: HashSet<ExecutionId>,
     recovery: VecDeque<ExecutionId>,
     /// Signs of life that executions expect which are not in memory now.
     heartbeats: HashMap<ExecutionId, Vec<(Attempt, i64)>>,
-    /// Executions that leave memory when their last commit is acknowledged.
-    leaving: VecDeque<(u64, ExecutionId)>,
-    ledger: Ledger,
+    ledger: Ledger<AfterCommit>,
     uses: u64,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
@@ -73,33 +68,32 @@ impl Shard {
     /// Executions are read when they are needed.
     pub fn open(
         shard: everstep_store::Shard,
-        world: Arc<World>,
+        shared: Arc<Shared>,
         seed: u64,
         now_ms: i64,
     ) -> Result<Self> {
         let mut seeds = Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0));
+        let store = shared.store.clone();
         let owner = [seeds.next_u64(), seeds.next_u64()].map(u64::to_be_bytes).concat();
         let mut opened = Self {
             shard,
-            ledger: world.take_over(shard, owner),
-            slots: HashMap::new(),
-            timers: BTreeSet::new(),
-            far_from_ms: i64::MIN,
+            ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),
+            slots: Slots::default(),
+            timers: Timers::new(shared.settings.shards.horizon_ms),
             unrecovered: HashSet::new(),
             recovery: VecDeque::new(),
             heartbeats: HashMap::new(),
-            leaving: VecDeque::new(),
             uses: 0,
-            next_sweep_ms: now_ms + world.settings.sweep_every_ms,
+            next_sweep_ms: now_ms + shared.settings.shards.sweep_every_ms,
             removing: HashMap::new(),
             noting: HashMap::new(),
             swept_to: Vec::new(),
             sweep_ticket: 0,
             seeds,
-            world,
+            shared,
         };
         opened.read_near()?;
-        opened.read_far(now_ms)?;
+        opened.look_ahead(now_ms)?;
         opened.empty_outbox()?;
         Ok(opened)
     }
@@ -109,12 +103,12 @@ impl Shard {
         let (timers, unrecovered, recovery) =
             (&mut self.timers, &mut self.unrecovered, &mut self.recovery);
         let place = (self.shard, Space::Wakes);
-        each_row(&*self.world.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, row)| {
+        each_row(&*self.shared.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, row)| {
             let id = layout::parse_near(&key)
                 .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
             match Wake::of_row(&row) {
                 Wake::Near(due) => {
-                    timers.insert((due, id));
+                    timers.arm(due, id);
                 }
                 _ => {
                     unrecovered.insert(id);
@@ -127,8 +121,8 @@ impl Shard {
 
     /// Takes a message. Everything it leads to is handed over when this returns.
     pub fn handle(&mut self, message: Message, now_ms: i64) {
-        if let Some(error) = self.world.failure() {
-            return message.refuse(error.clone());
+        if let Some(error) = self.shared.failure() {
+            return message.refuse(error.clone().into());
         }
         if let Some(ticket) = self.removal_of(message.id()) {
             return self.put_off(message, ticket);
@@ -154,12 +148,12 @@ impl Shard {
     /// What concerns an execution that is being removed waits until it is gone: the store may or may not
     /// show it until then.
     fn put_off(&mut self, message: Message, ticket: u64) {
-        let (postbox, id) = (self.world.postbox.clone(), message.id());
+        let mailbox = self.shared.mailbox.clone();
         let again = move |outcome: Result<()>| match outcome {
-            Ok(()) => postbox.post(id, message),
+            Ok(()) => mailbox.post(message),
             Err(error) => message.refuse(error),
         };
-        self.follow(ticket, vec![After::Answer(Box::new(again))]);
+        self.follow(ticket, vec![AfterCommit::Answer(Box::new(again))]);
     }
 
     /// The commit that removes an execution, while it is on its way.
@@ -170,16 +164,16 @@ impl Shard {
     /// An execution as it is in memory, if it is there: for those who compare it with what is stored.
     #[must_use]
     pub fn in_memory(&self, id: ExecutionId) -> Option<&Execution> {
-        self.slots.get(&id).map(|slot| &slot.execution)
+        self.slots.get(id).map(|slot| &slot.execution)
     }
 
     /// Takes an execution out of memory, or reads it from the store. What it asked for before a crash is
     /// asked for again the first time it is read.
     fn take(&mut self, id: ExecutionId, now_ms: i64) -> Result<Option<Box<Slot>>> {
-        if let Some(slot) = self.slots.remove(&id) {
+        if let Some(slot) = self.slots.take(id) {
             return Ok(Some(slot));
         }
-        let Some((mut slot, events)) = Slot::load(&self.world, self.shard, id)? else {
+        let Some((mut slot, events)) = Slot::load(&self.shared, self.shard, id)? else {
             return Ok(None);
         };
         match self.heartbeats.remove(&id) {
@@ -195,7 +189,7 @@ impl Shard {
                 }
             }
         }
-        slot.armed = slot.execution.next_due_ms().filter(|due| self.timers.contains(&(*due, id)));
+        slot.armed = slot.execution.next_due_ms().filter(|due| self.timers.is_armed(*due, id));
         let slot = Box::new(slot);
         Ok(Some(if self.unrecovered.remove(&id) {
             self.recover(slot, &events, now_ms)
@@ -209,7 +203,7 @@ impl Shard {
         let slot = self.pass_time(slot, now_ms);
         for effect in undelivered(&slot.execution, events) {
             if let Some(task) = self.task(&slot, effect, true) {
-                self.world.runner.dispatch(*task);
+                self.shared.runner.dispatch(*task);
             }
         }
         slot
@@ -221,24 +215,24 @@ impl Shard {
         self.uses += 1;
         slot.used = self.uses;
         if !slot.is_running() || (slot.is_durable() && slot.is_parked(now_ms)) {
-            self.leaving.push_back((slot.ticket, slot.id));
+            self.slots.release(slot.id, slot.ticket);
         }
-        self.slots.insert(slot.id, slot);
+        self.slots.put(slot.id, slot);
     }
 
     fn arm(&mut self, slot: &mut Slot) {
         let due = match slot.wake {
-            Wake::Far(due) if due >= self.far_from_ms => None,
+            Wake::Far(due) if self.timers.is_far(due) => None,
             _ => slot.execution.next_due_ms(),
         };
         if due == slot.armed {
             return;
         }
         if let Some(old) = slot.armed {
-            self.timers.remove(&(old, slot.id));
+            self.timers.disarm(old, slot.id);
         }
         if let Some(due) = due {
-            self.timers.insert((due, slot.id));
+            self.timers.arm(due, slot.id);
         }
         slot.armed = due;
     }

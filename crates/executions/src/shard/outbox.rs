@@ -1,10 +1,11 @@
 //! What a step asked for outside and nobody has confirmed: attempts to be cancelled, failures to be told.
 
 use everstep_history::{Attempt, FrameId};
+use everstep_shards::Effect;
 use everstep_store::{Batch, Space, each_row};
 
 use super::Shard;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::failed::{Ending, Failed};
 use crate::id::ExecutionId;
@@ -34,7 +35,7 @@ const OUTBOX_AT_A_TIME: usize = 1000;
 impl Shard {
     /// Asks once more for all that may not have been done before a crash.
     pub(super) fn empty_outbox(&mut self) -> Result<()> {
-        let (store, place) = (self.world.store.clone(), (self.shard, Space::Outbox));
+        let (store, place) = (self.shared.store.clone(), (self.shard, Space::Outbox));
         each_row(&*store, place, (&[], &[]), OUTBOX_AT_A_TIME, |(key, row)| {
             let errand = layout::parse_outbox(&key)
                 .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
@@ -52,7 +53,7 @@ impl Shard {
             Some(summary) => {
                 let arn = summary.arn.into();
                 let attempts = decode(row);
-                After::Cancel { id, arn, attempts, sequence }.run(&self.world);
+                AfterCommit::Cancel { id, arn, attempts, sequence }.run(&self.shared);
             }
             None => self.delivered(id, sequence),
         }
@@ -69,10 +70,10 @@ impl Shard {
         match self.summary(id)?.filter(|summary| summary.started_ms == started_ms) {
             Some(summary) => {
                 let (execution_arn, ending) = (summary.arn.into(), Ending::decode(row)?);
-                let (execution, postbox) = (id, self.world.postbox.clone());
+                let (execution, mailbox) = (id, self.shared.mailbox.clone());
                 let failed =
-                    Failed { execution, execution_arn, started_ms, sequence, ending, postbox };
-                After::Tell(Box::new(failed)).run(&self.world);
+                    Failed { execution, execution_arn, started_ms, sequence, ending, mailbox };
+                AfterCommit::Tell(Box::new(failed)).run(&self.shared);
             }
             None => self.told(id, started_ms, sequence),
         }
@@ -80,8 +81,8 @@ impl Shard {
     }
 
     fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
-        let row = self.world.store.get(self.shard, Space::Executions, &layout::execution(id))?;
-        row.map(|row| Summary::decode(&row)).transpose()
+        let row = self.shared.store.get(self.shard, Space::Executions, &layout::execution(id))?;
+        Ok(row.map(|row| Summary::decode(&row)).transpose()?)
     }
 
     /// Who was to know knows.

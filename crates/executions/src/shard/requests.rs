@@ -6,7 +6,7 @@ use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::Slot;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
@@ -33,7 +33,7 @@ impl Shard {
                 let mut slot = Box::new(Slot::new(&start, now_ms));
                 slot.watchers.extend(watcher);
                 let started = Started { started_ms: now_ms, known: false };
-                let after = vec![After::reply(reply, Ok(started))];
+                let after = vec![AfterCommit::reply(reply, Ok(started))];
                 self.step(slot, [Input::Start { input: start.input }], now_ms, after);
             }
             Ok(Some(mut slot)) => {
@@ -46,7 +46,10 @@ impl Shard {
                 } else {
                     let error = Error::AlreadyExists(Box::new(slot.summary.clone()));
                     if let Some(watcher) = watcher {
-                        self.follow(slot.ticket, vec![After::reply(watcher, Err(error.clone()))]);
+                        self.follow(
+                            slot.ticket,
+                            vec![AfterCommit::reply(watcher, Err(error.clone()))],
+                        );
                     }
                     Err(error)
                 };
@@ -68,7 +71,7 @@ impl Shard {
         let (started, input) = report.into_inputs(attempt);
         match slot.execution.accepts(&input, now_ms) {
             Ok(()) => {
-                let after = vec![After::reply(reply, Ok(()))];
+                let after = vec![AfterCommit::reply(reply, Ok(()))];
                 self.step(slot, started.into_iter().chain([input]), now_ms, after);
             }
             Err(Refusal::Repeated) => self.answer(slot, reply, Ok(()), now_ms),
@@ -101,7 +104,7 @@ impl Shard {
         match slot.summary.stopped_ms {
             Some(stopped_ms) => self.answer(slot, reply, Ok(stopped_ms), now_ms),
             None => {
-                let after = vec![After::reply(reply, Ok(now_ms))];
+                let after = vec![AfterCommit::reply(reply, Ok(now_ms))];
                 self.step(slot, [Input::Stop { failure }], now_ms, after);
             }
         }
@@ -114,7 +117,7 @@ impl Shard {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
             return self.answer(slot, reply, Err(error), now_ms);
         }
-        let after = vec![After::reply(reply, Ok(now_ms))];
+        let after = vec![AfterCommit::reply(reply, Ok(now_ms))];
         self.step(slot, [Input::Redrive], now_ms, after);
     }
 
@@ -131,7 +134,7 @@ impl Shard {
 
     /// The execution is not looked at, only whether it is there.
     pub(super) fn note(&mut self, id: ExecutionId, notes: Vec<Note>, reply: Reply<()>) {
-        let row = self.world.store.get(self.shard, Space::Executions, &layout::execution(id));
+        let row = self.shared.store.get(self.shard, Space::Executions, &layout::execution(id));
         match row {
             Ok(Some(_)) => {}
             Ok(None) => return reply(Err(Error::NotFound)),
@@ -145,7 +148,7 @@ impl Shard {
                 None => batch.remove(Space::Catalog, key),
             }
         }
-        let ticket = self.commit(batch, vec![After::reply(reply, Ok(()))]);
+        let ticket = self.commit(batch, vec![AfterCommit::reply(reply, Ok(()))]);
         self.noting.insert(id, ticket);
     }
 
@@ -171,7 +174,7 @@ impl Shard {
         answer: Result<T>,
         now_ms: i64,
     ) {
-        self.follow(slot.ticket, vec![After::reply(reply, answer)]);
+        self.follow(slot.ticket, vec![AfterCommit::reply(reply, answer)]);
         self.put_back(slot, now_ms);
     }
 }

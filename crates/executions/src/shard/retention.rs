@@ -4,12 +4,13 @@
 //! its name stays taken until all is gone, and what a crash leaves behind is found again by the row that
 //! names the moment of its end.
 
+use everstep_shards::{Outside, Result};
 use everstep_store::{Batch, Scan, Space, after_prefix};
 
 use super::Shard;
 use super::slot::Slot;
-use crate::after::After;
-use crate::error::{Error, Result};
+use crate::after_commit::AfterCommit;
+use crate::error::Error;
 use crate::id::ExecutionId;
 use crate::layout::{self, Errand, Position};
 use crate::message::{Message, Reply};
@@ -22,12 +23,12 @@ const EXECUTIONS_AT_A_TIME: usize = 32;
 
 impl Shard {
     pub(super) fn is_expired(&self, slot: &Slot, now_ms: i64) -> bool {
-        let retention = self.world.settings.retention_ms;
+        let retention = self.shared.settings.retention_ms;
         matches!((slot.summary.stopped_ms, retention), (Some(stopped), Some(kept)) if stopped <= now_ms - kept)
     }
 
     pub(super) fn sweep_if_due(&mut self, now_ms: i64) {
-        let Some(kept) = self.world.settings.retention_ms else { return };
+        let Some(kept) = self.shared.settings.retention_ms else { return };
         if now_ms < self.next_sweep_ms {
             return;
         }
@@ -37,9 +38,9 @@ impl Shard {
         }
         match self.sweep(now_ms.saturating_sub(kept)) {
             Ok(true) => self.next_sweep_ms = now_ms + 1,
-            Ok(false) => self.next_sweep_ms = now_ms + self.world.settings.sweep_every_ms,
+            Ok(false) => self.next_sweep_ms = now_ms + self.shared.settings.shards.sweep_every_ms,
             Err(error) => {
-                self.world.fail(error);
+                self.shared.fail(error);
             }
         }
     }
@@ -51,10 +52,11 @@ impl Shard {
             self.swept_to.clear();
         }
         let scan = Scan::between(&self.swept_to, &to, EXECUTIONS_AT_A_TIME);
-        let rows = self.world.store.scan(self.shard, Space::Closed, scan)?;
+        let rows = self.shared.store.scan(self.shard, Space::Closed, scan)?;
         for (key, _) in &rows {
-            let (_, id) = layout::parse_closed(key)
-                .ok_or_else(|| Error::damaged("a key of the closed executions cannot be read"))?;
+            let (_, id) = layout::parse_closed(key).ok_or_else(|| {
+                everstep_shards::Error::damaged("a key of the closed executions cannot be read")
+            })?;
             if !self.is_settled(id) {
                 // What is on its way may be a redrive.
                 return Ok(true);
@@ -89,8 +91,8 @@ impl Shard {
         let ticket = self.noting.get(&id).map_or(slot.ticket, |noted| slot.ticket.max(*noted));
         if !self.ledger.is_acknowledged(ticket) {
             // What is on its way must be there before it can be removed.
-            let (postbox, again) = (self.world.postbox.clone(), Message::Delete { id, reply });
-            let after = After::Answer(Box::new(move |_| postbox.post(id, again)));
+            let (mailbox, again) = (self.shared.mailbox.clone(), Message::Delete { id, reply });
+            let after = AfterCommit::Answer(Box::new(move |_| mailbox.post(again)));
             self.follow(ticket, vec![after]);
             return self.put_back(slot, now_ms);
         }
@@ -99,35 +101,34 @@ impl Shard {
 
     /// Whether all that was written of an execution is durable.
     fn is_settled(&self, id: ExecutionId) -> bool {
-        let step = self.slots.get(&id).map(|slot| slot.ticket);
-        let tickets = step.into_iter().chain(self.noting.get(&id).copied());
-        tickets.into_iter().all(|ticket| self.ledger.is_acknowledged(ticket))
+        let noted = self.noting.get(&id).copied().unwrap_or_default();
+        self.slots.is_durable(id, &self.ledger) && self.ledger.is_acknowledged(noted)
     }
 
     fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {
         match self.remove(id) {
-            Err(error) => reply(Err(error)),
-            Ok(Some(last)) => self.follow(last, vec![After::reply(reply, Ok(()))]),
-            Ok(None) => self.world.postbox.post(id, Message::Delete { id, reply }),
+            Err(error) => reply(Err(error.into())),
+            Ok(Some(last)) => self.follow(last, vec![AfterCommit::reply(reply, Ok(()))]),
+            Ok(None) => self.shared.mailbox.post(Message::Delete { id, reply }),
         }
     }
 
     /// Removes an execution, or its last steps if there are many: then there is no ticket.
     fn remove(&mut self, id: ExecutionId) -> Result<Option<u64>> {
-        self.slots.remove(&id);
+        self.slots.take(id);
         let key = layout::execution(id);
-        let Some(row) = self.world.store.get(self.shard, Space::Executions, &key)? else {
+        let Some(row) = self.shared.store.get(self.shard, Space::Executions, &key)? else {
             return Ok(Some(self.ledger.last()));
         };
         let summary = Summary::decode(&row)?;
         let steps = layout::steps(summary.started_ms, id);
         let to = after_prefix(&steps);
         let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).reversed();
-        let steps = self.world.store.scan(self.shard, Space::Journal, scan)?;
+        let steps = self.shared.store.scan(self.shard, Space::Journal, scan)?;
         let notes = layout::note(id, &[]);
         let to = after_prefix(&notes);
         let scan = Scan::between(&notes, &to, STEPS_AT_A_TIME);
-        let notes = self.world.store.scan(self.shard, Space::Catalog, scan)?;
+        let notes = self.shared.store.scan(self.shard, Space::Catalog, scan)?;
         let mut batch = Batch::new(self.shard);
         let rest = steps.len().max(notes.len()) == STEPS_AT_A_TIME;
         for (step, _) in steps {
@@ -151,7 +152,7 @@ impl Shard {
         let from = layout::execution(id);
         let to = after_prefix(&from);
         let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
-        for (key, _) in self.world.store.scan(self.shard, Space::Outbox, scan)? {
+        for (key, _) in self.shared.store.scan(self.shard, Space::Outbox, scan)? {
             if matches!(layout::parse_outbox(&key), Some(Errand::Tell { .. })) {
                 batch.remove(Space::Outbox, key);
             }

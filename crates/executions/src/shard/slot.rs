@@ -12,8 +12,8 @@ use crate::id::ExecutionId;
 use crate::layout;
 use crate::message::{Ended, Reply, Start};
 use crate::revision::Prepared;
+use crate::shared::Shared;
 use crate::summary::{Standing, Summary};
-use crate::world::World;
 
 pub(super) struct Slot {
     pub(super) id: ExecutionId,
@@ -35,6 +35,12 @@ pub(super) struct Slot {
 
 /// Rows of a journal that are read at a time.
 const STEPS_AT_A_TIME: usize = 1000;
+
+impl everstep_shards::Slot for Slot {
+    fn ticket(&self) -> u64 {
+        self.ticket
+    }
+}
 
 impl Slot {
     pub(super) fn new(start: &Start, now_ms: i64) -> Self {
@@ -65,18 +71,18 @@ impl Slot {
 
     /// The execution as the store has it, with all its events.
     pub(super) fn load(
-        world: &World,
+        shared: &Shared,
         shard: Shard,
         id: ExecutionId,
     ) -> Result<Option<(Self, Vec<Event>)>> {
-        let Some(row) = world.store.get(shard, Space::Executions, &layout::execution(id))? else {
+        let Some(row) = shared.store.get(shard, Space::Executions, &layout::execution(id))? else {
             return Ok(None);
         };
         let summary = Summary::decode(&row)?;
-        let prepared = world.revisions.find(summary.revision)?;
+        let prepared = shared.revisions.find(summary.revision)?;
         let identity = prepared.identity(&summary.arn);
         let mut execution = Execution::new(prepared.program.clone(), identity);
-        let (events, sequence) = events(&*world.store, shard, &summary)?;
+        let (events, sequence) = events(&*shared.store, shard, &summary)?;
         for event in &events {
             execution.apply(event);
         }
@@ -84,7 +90,7 @@ impl Slot {
             // Its last steps are gone already: it is being removed, and its name is still taken.
             return Err(Error::AlreadyExists(Box::new(summary)));
         }
-        let wake = Wake::read(world, shard, id, &execution)?;
+        let wake = Wake::read(shared, shard, id, &execution)?;
         let (armed, ticket, used, watchers) = (None, 0, 0, Vec::new());
         let slot = Self {
             id,

@@ -2,12 +2,13 @@
 
 use everstep_history::{Event, Failure, journal};
 use everstep_interpreter::{Effect, Input, Occasion, effects};
+use everstep_shards::Effect as _;
 use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::Slot;
 use super::wake::Wake;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::failed::{Ending, Failed};
 use crate::layout::{self, Position};
 use crate::revision::Prepared;
@@ -22,7 +23,7 @@ impl Shard {
         slot: Box<Slot>,
         inputs: impl IntoIterator<Item = Input>,
         now_ms: i64,
-        after: Vec<After>,
+        after: Vec<AfterCommit>,
     ) {
         let slot = self.decide(slot, inputs, now_ms, after);
         self.put_back(slot, now_ms);
@@ -33,7 +34,7 @@ impl Shard {
         mut slot: Box<Slot>,
         inputs: impl IntoIterator<Item = Input>,
         now_ms: i64,
-        mut after: Vec<After>,
+        mut after: Vec<AfterCommit>,
     ) -> Box<Slot> {
         let prepared = slot.prepared.clone();
         let missing = self.missing_activities(&prepared);
@@ -51,14 +52,14 @@ impl Shard {
         let was = Shown::of(&slot);
         slot.note(&events, now_ms);
         self.ask_for(&slot, &events, &mut after);
-        after.extend(self.failed(&slot, &events).map(After::Tell));
+        after.extend(self.failed(&slot, &events).map(AfterCommit::Tell));
         if !slot.is_running() {
             let ended = slot.ended();
             let watchers = std::mem::take(&mut slot.watchers);
-            let tell = |reply| After::reply(reply, Ok(ended.clone()));
+            let tell = |reply| AfterCommit::reply(reply, Ok(ended.clone()));
             after.extend(watchers.into_iter().map(tell));
         }
-        if self.world.observer.wants_steps(&prepared) {
+        if self.shared.observer.wants_steps(&prepared) {
             after.insert(0, slot.observed(&events));
         }
         self.record(&mut slot, was, &events, after);
@@ -67,22 +68,22 @@ impl Shard {
 
     fn missing_activities<'p>(&self, prepared: &'p Prepared) -> Vec<&'p str> {
         let named = prepared.activities.iter().map(String::as_str);
-        named.filter(|arn| self.world.runner.lacks_activity(arn)).collect()
+        named.filter(|arn| self.shared.runner.lacks_activity(arn)).collect()
     }
 
-    /// What the events ask the world for.
-    fn ask_for(&self, slot: &Slot, events: &[Event], after: &mut Vec<After>) {
+    /// What the events ask the shared for.
+    fn ask_for(&self, slot: &Slot, events: &[Event], after: &mut Vec<AfterCommit>) {
         let mut cancelled = Vec::new();
         for effect in effects(&slot.execution, events) {
             match effect {
                 Effect::CancelTask { attempt } => cancelled.push(attempt),
-                effect => after.extend(self.task(slot, effect, false).map(After::Dispatch)),
+                effect => after.extend(self.task(slot, effect, false).map(AfterCommit::Dispatch)),
             }
         }
         if !cancelled.is_empty() {
             let arn = slot.execution.identity().execution_arn.clone();
             let (id, sequence, attempts) = (slot.id, slot.sequence, cancelled);
-            after.push(After::Cancel { id, arn, attempts, sequence });
+            after.push(AfterCommit::Cancel { id, arn, attempts, sequence });
         }
     }
 
@@ -109,7 +110,7 @@ impl Shard {
                 error: text(&failure.error),
                 cause: text(&failure.cause),
             },
-            postbox: self.world.postbox.clone(),
+            mailbox: self.shared.mailbox.clone(),
         }))
     }
 
@@ -131,14 +132,14 @@ impl Shard {
             state,
             job,
             again,
-            postbox: self.world.postbox.clone(),
+            mailbox: self.shared.mailbox.clone(),
         }))
     }
 
     /// Writes a step down.
-    fn record(&mut self, slot: &mut Slot, was: Shown, events: &[Event], after: Vec<After>) {
+    fn record(&mut self, slot: &mut Slot, was: Shown, events: &[Event], after: Vec<AfterCommit>) {
         if !slot.is_durable() {
-            after.into_iter().for_each(|action| action.run(&self.world));
+            after.into_iter().for_each(|action| action.run(&self.shared));
             return;
         }
         let mut batch = Batch::new(self.shard);
@@ -146,18 +147,18 @@ impl Shard {
         batch.put(Space::Journal, step, journal::encode(events));
         slot.show(was, &mut batch);
         let wanted = if slot.is_running() {
-            Wake::wanted(&slot.execution, self.far_from_ms)
+            Wake::wanted(&slot.execution, &self.timers)
         } else {
             Wake::Never
         };
         slot.wake = slot.wake.change(wanted, slot.id, &mut batch);
         for action in &after {
             match action {
-                After::Cancel { id, attempts, sequence, .. } => {
+                AfterCommit::Cancel { id, attempts, sequence, .. } => {
                     let row = super::outbox::encode(attempts);
                     batch.put(Space::Outbox, layout::outbox(*id, *sequence), row);
                 }
-                After::Tell(failed) => {
+                AfterCommit::Tell(failed) => {
                     let Failed { execution, sequence, started_ms, .. } = **failed;
                     let key = layout::telling(execution, sequence, started_ms);
                     batch.put(Space::Outbox, key, failed.ending.encoded());
@@ -170,24 +171,20 @@ impl Shard {
     }
 
     /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
-    pub(super) fn commit(&mut self, batch: Batch, after: Vec<After>) -> u64 {
-        let world = self.world.clone();
-        self.ledger.commit(batch, move |outcome| After::follow(after, outcome, &world))
+    pub(super) fn commit(&mut self, batch: Batch, after: Vec<AfterCommit>) -> u64 {
+        self.ledger.commit(batch, after)
     }
 
     /// What depends on commits that have been made already, the last of them `ticket`.
-    pub(super) fn follow(&mut self, ticket: u64, after: Vec<After>) {
-        if !after.is_empty() {
-            let world = self.world.clone();
-            self.ledger.after(ticket, move |outcome| After::follow(after, outcome, &world));
-        }
+    pub(super) fn follow(&mut self, ticket: u64, after: Vec<AfterCommit>) {
+        self.ledger.follow(ticket, after);
     }
 }
 
 impl Slot {
     /// The step, for those who look on.
-    fn observed(&self, events: &[Event]) -> After {
-        After::Observe(Box::new(crate::observer::Step {
+    fn observed(&self, events: &[Event]) -> AfterCommit {
+        AfterCommit::Observe(Box::new(crate::observer::Step {
             execution: self.id,
             execution_arn: self.execution.identity().execution_arn.clone(),
             prepared: self.prepared.clone(),

@@ -1,12 +1,13 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
 use everstep_interpreter::Input;
-use everstep_store::{Space, each_row};
+use everstep_shards::Outside;
+use everstep_store::Space;
 
+use super::Shard;
 use super::slot::Slot;
 use super::wake::Wake;
-use super::{ROWS_AT_A_TIME, Shard};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::id::ExecutionId;
 use crate::layout;
 
@@ -17,21 +18,36 @@ const RECOVERED_AT_A_TIME: usize = 64;
 
 impl Shard {
     /// Does what is due, and says when there will be more to do. Errors concern single executions, or are
-    /// final and known to the world.
+    /// final and known to the outside.
     pub fn tick(&mut self, now_ms: i64) -> (Option<i64>, Vec<(ExecutionId, Error)>) {
         let mut troubles = Vec::new();
-        if self.world.failure().is_some() {
+        if let Some(error) = self.shared.failure().cloned() {
+            self.give_up(&error.into());
             return (None, troubles);
         }
         self.recover_some(now_ms, &mut troubles);
         self.wake_due(now_ms, &mut troubles);
-        self.look_ahead(now_ms);
+        if self.timers.must_look_ahead(now_ms)
+            && let Err(error) = self.look_ahead(now_ms)
+        {
+            // An engine that cannot read what is due cannot run.
+            self.shared.fail(error);
+        }
         self.sweep_if_due(now_ms);
         self.let_go();
         let ledger = &self.ledger;
         self.removing.retain(|_, ticket| !ledger.is_acknowledged(*ticket));
         self.noting.retain(|_, ticket| !ledger.is_acknowledged(*ticket));
         (self.next_ms(now_ms), troubles)
+    }
+
+    /// The engine has failed: answers those who wait for an end.
+    fn give_up(&mut self, error: &Error) {
+        for slot in self.slots.values_mut() {
+            for watcher in std::mem::take(&mut slot.watchers) {
+                watcher(Err(error.clone()));
+            }
+        }
     }
 
     /// Whether everything that was open at the start has been looked at.
@@ -44,10 +60,8 @@ impl Shard {
         if !self.unrecovered.is_empty() {
             return Some(now_ms);
         }
-        let look_ahead = self.far_from_ms.saturating_sub(self.world.settings.horizon_ms / 2);
-        let timer = self.timers.first().map(|(due, _)| *due);
-        let sweep = self.world.settings.retention_ms.map(|_| self.next_sweep_ms);
-        timer.into_iter().chain([look_ahead]).chain(sweep).min()
+        let sweep = self.shared.settings.retention_ms.map(|_| self.next_sweep_ms);
+        [self.timers.next_ms()].into_iter().chain(sweep).min()
     }
 
     fn recover_some(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
@@ -66,12 +80,8 @@ impl Shard {
 
     fn wake_due(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
         for _ in 0..WOKEN_AT_A_TIME {
-            let Some((due, id)) = self.timers.first().copied().filter(|(due, _)| *due <= now_ms)
-            else {
-                return;
-            };
-            self.timers.remove(&(due, id));
-            if let Some(slot) = self.slots.get_mut(&id)
+            let Some((due, id)) = self.timers.pop_due(now_ms) else { return };
+            if let Some(slot) = self.slots.get_mut(id)
                 && slot.armed == Some(due)
             {
                 slot.armed = None;
@@ -105,63 +115,35 @@ impl Shard {
         }
     }
 
-    /// Timers that have come near are read into memory.
-    fn look_ahead(&mut self, now_ms: i64) {
-        if now_ms.saturating_add(self.world.settings.horizon_ms / 2) >= self.far_from_ms
-            && let Err(error) = self.read_far(now_ms)
-        {
-            // Not to be able to read what is due is not to be able to go on.
-            self.world.fail(error);
-        }
-    }
-
-    pub(super) fn read_far(&mut self, now_ms: i64) -> Result<()> {
-        let until_ms = now_ms.saturating_add(self.world.settings.horizon_ms);
-        let (from, to) = layout::far_between(self.far_from_ms, until_ms);
-        let (timers, place) = (&mut self.timers, (self.shard, Space::Wakes));
-        each_row(&*self.world.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, _)| {
-            let timer = layout::parse_far(&key)
-                .ok_or_else(|| Error::damaged("a key of the wakes cannot be read"))?;
-            timers.insert(timer);
-            Ok::<_, Error>(())
-        })?;
-        self.arm_on_their_way(until_ms);
-        self.far_from_ms = until_ms;
-        Ok(())
-    }
-
-    /// Timers that have come near and whose rows the store may not show yet: their executions are in
-    /// memory until the rows are durable.
-    fn arm_on_their_way(&mut self, until_ms: i64) {
+    /// Timers that have come near are armed: those that the store shows, and those of executions that are in
+    /// memory until their rows are durable.
+    pub(super) fn look_ahead(&mut self, now_ms: i64) -> everstep_shards::Result<()> {
+        let place = (self.shard, Space::Wakes);
+        let near = self.timers.look_ahead(now_ms, &*self.shared.store, place, layout::FAR)?;
         for slot in self.slots.values_mut() {
             if let Wake::Far(due) = slot.wake
-                && (self.far_from_ms..until_ms).contains(&due)
+                && near.contains(&due)
             {
-                self.timers.insert((due, slot.id));
+                self.timers.arm(due, slot.id);
                 slot.armed = Some(due);
             }
         }
+        Ok(())
     }
 
     /// Executions leave memory that nothing needs there.
     pub(super) fn let_go(&mut self) {
-        while let Some((ticket, id)) = self.leaving.front().copied()
-            && self.ledger.is_acknowledged(ticket)
-        {
-            self.leaving.pop_front();
-            let same = self.slots.get(&id).is_some_and(|slot| slot.ticket == ticket);
-            if same {
-                self.forget(id);
-            }
+        while let Some(id) = self.slots.next_released(&self.ledger) {
+            self.forget(id);
         }
-        if self.slots.len() > self.world.settings.resident_max {
+        if self.slots.len() > self.shared.settings.resident_max {
             self.forget_oldest();
         }
     }
 
     /// Drops an execution from memory; what only memory knew of it stays.
     fn forget(&mut self, id: ExecutionId) {
-        let Some(slot) = self.slots.get(&id) else { return };
+        let Some(slot) = self.slots.get(id) else { return };
         if !slot.watchers.is_empty() {
             return;
         }
@@ -171,7 +153,7 @@ impl Shard {
                 self.heartbeats.insert(id, expected);
             }
         }
-        self.slots.remove(&id);
+        self.slots.take(id);
     }
 
     /// The quarter of the executions in memory that was not needed for longest.

@@ -5,12 +5,13 @@
 //! for next week cost neither memory nor time.
 
 use everstep_interpreter::Execution;
+use everstep_shards::Timers;
 use everstep_store::{Batch, Shard, Space};
 
 use crate::error::Result;
 use crate::id::ExecutionId;
 use crate::layout;
-use crate::world::World;
+use crate::shared::Shared;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
@@ -25,14 +26,14 @@ pub(super) enum Wake {
 }
 
 impl Wake {
-    /// What the store should say. `far_from_ms` is the first moment that counts as far.
-    pub(super) fn wanted(execution: &Execution, far_from_ms: i64) -> Self {
+    /// What the store should say. `timers` know which moments are far.
+    pub(super) fn wanted(execution: &Execution, timers: &Timers<ExecutionId>) -> Self {
         // Heartbeats begin anew after a crash, from when the engine runs again.
         if execution.has_undelivered() || execution.has_heartbeats() {
             return Self::AtOnce;
         }
         match execution.next_due_ms() {
-            Some(due) if due >= far_from_ms => Self::Far(due),
+            Some(due) if timers.is_far(due) => Self::Far(due),
             Some(due) => Self::Near(due),
             None => Self::Never,
         }
@@ -40,12 +41,12 @@ impl Wake {
 
     /// What the store says of an execution.
     pub(super) fn read(
-        world: &World,
+        shared: &Shared,
         shard: Shard,
         id: ExecutionId,
         execution: &Execution,
     ) -> Result<Self> {
-        let near = world.store.get(shard, Space::Wakes, &layout::near(id))?;
+        let near = shared.store.get(shard, Space::Wakes, &layout::near(id))?;
         Ok(match (near, execution.next_due_ms()) {
             (Some(row), _) => Self::of_row(&row),
             (None, Some(due)) => Self::Far(due),

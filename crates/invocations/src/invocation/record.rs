@@ -1,28 +1,21 @@
 //! An invocation as bytes: a version, then the record. What was written once is read for ever.
 
+use everstep_shards::row;
+
 use super::Invocation;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const VERSION: u8 = 1;
 
 impl Invocation {
     pub(crate) fn encoded(&self) -> Vec<u8> {
-        let mut bytes = vec![VERSION];
-        minicbor::encode(self, &mut bytes).expect("writing to memory cannot fail");
-        bytes
+        row::encode_versioned(VERSION, self)
     }
 
     /// # Errors
     ///
     /// If the row is damaged, or of a later version.
-    pub fn decode(row: &[u8]) -> Result<Self> {
-        match row.split_first() {
-            Some((&VERSION, record)) => minicbor::decode(record)
-                .map_err(|error| Error::damaged(&format!("an invocation cannot be read: {error}"))),
-            Some((version, _)) => Err(Error::damaged(&format!(
-                "an invocation has format {version}, and the newest known is {VERSION}"
-            ))),
-            None => Err(Error::damaged("an invocation's row is empty")),
-        }
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        Ok(row::decode_versioned("an invocation", VERSION, bytes)?)
     }
 }

@@ -7,7 +7,7 @@ use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::{Response, Slot};
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::function::{Failure, FunctionSettings, Terms};
 use crate::invocation::{Event, Invocation, Reason, State};
@@ -32,10 +32,10 @@ impl Shard {
         now_ms: i64,
     ) {
         let id = acceptance.id;
-        if watcher.is_some() && self.watching >= self.world.settings.queue_max {
+        if watcher.is_some() && self.watching >= self.shared.settings.watchers_max {
             return refuse(reply, watcher, Error::Busy);
         }
-        let function = self.world.functions.function(&acceptance.function);
+        let function = self.shared.functions.function(&acceptance.function);
         let found = self.take(id, now_ms).and_then(|known| match (known, function) {
             (Some(slot), Some(function))
                 if acceptance.manner == Manner::Synchronous && is_no_answer(&slot, &function) =>
@@ -49,7 +49,7 @@ impl Shard {
         match found {
             Err(error) => refuse(reply, watcher, error),
             Ok(Known::Before(slot)) => {
-                let known = After::reply(reply, Ok(Accepted { id, known: true }));
+                let known = AfterCommit::reply(reply, Ok(Accepted { id, known: true }));
                 self.follow(slot.ticket, vec![known]);
                 match watcher {
                     Some(watcher) => self.attach(slot, watcher),
@@ -57,12 +57,12 @@ impl Shard {
                 }
             }
             Ok(Known::New(function)) => {
-                let after = vec![After::reply(reply, Ok(Accepted { id, known: false }))];
+                let after = vec![AfterCommit::reply(reply, Ok(Accepted { id, known: false }))];
                 let batch = Batch::new(self.shard);
                 self.begin((acceptance, &function), batch, watcher, after, now_ms);
             }
             Ok(Known::Anew(slot, function)) => {
-                let after = vec![After::reply(reply, Ok(Accepted { id, known: false }))];
+                let after = vec![AfterCommit::reply(reply, Ok(Accepted { id, known: false }))];
                 let batch = self.forgotten(&slot.invocation);
                 self.begin((acceptance, &function), batch, watcher, after, now_ms);
             }
@@ -88,7 +88,7 @@ impl Shard {
         (acceptance, function): (Acceptance, &FunctionSettings),
         mut batch: Batch,
         watcher: Option<Reply<Finished>>,
-        after: Vec<After>,
+        after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
         let end = self.end_at_once(&acceptance, now_ms);
@@ -107,7 +107,7 @@ impl Shard {
 
     /// What is never run.
     fn end_at_once(&self, acceptance: &Acceptance, at_ms: i64) -> Option<Event> {
-        let settings = &self.world.settings;
+        let settings = &self.shared.settings;
         let step = acceptance.session.map_or(0, |(_, step)| step);
         if acceptance.manner == Manner::Unparseable {
             let reason = Reason::Unparseable;
@@ -123,9 +123,9 @@ impl Shard {
     /// Tells somebody how an invocation ends, or has ended.
     pub(super) fn attach(&mut self, mut slot: Box<Slot>, watcher: Reply<Finished>) {
         if slot.invocation.state.is_over() {
-            let response = slot.response(&self.world, self.shard);
+            let response = slot.response(&self.shared, self.shard);
             let finished: Result<Finished> = response.map(|response| slot.finished(response));
-            self.follow(slot.ticket, vec![After::reply(watcher, finished)]);
+            self.follow(slot.ticket, vec![AfterCommit::reply(watcher, finished)]);
         } else {
             self.watching += 1;
             slot.watchers.push(watcher);

@@ -8,7 +8,7 @@ use everstep_store::{Batch, Scan, Space};
 use super::Shard;
 use super::outbox::Place;
 use super::slot::Slot;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::destination::{Delivered, Delivery};
 use crate::error::Result;
 use everstep_target::Target;
@@ -35,18 +35,18 @@ impl Shard {
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
         if slot.invocation.undelivered.contains(&index) {
             let to = slot.invocation.addressee(index);
-            if self.outbox.enter(place, to, self.world.settings.deliveries_max)
+            if self.outbox.enter(place, to, self.shared.settings.deliveries_max)
                 && let Err(error) = self.send(&mut slot, index)
             {
-                self.world.observer.stranded(id, &error);
+                self.shared.observer.stranded(id, &error);
             }
         }
         self.put_back(slot);
     }
 
     fn send(&self, slot: &mut Slot, index: u32) -> Result<()> {
-        let payload = slot.payload(&self.world, self.shard)?;
-        let response = slot.response(&self.world, self.shard)?;
+        let payload = slot.payload(&self.shared, self.shard)?;
+        let response = slot.response(&self.shared, self.shard)?;
         let invocation = &slot.invocation;
         let done = self.receipt(invocation.id, index);
         match invocation.routes().get(index as usize) {
@@ -69,13 +69,13 @@ impl Shard {
 
     /// A record may become an event, and no event is larger.
     fn record_bytes_max(&self, target: &Target) -> usize {
-        let most = self.world.settings.payload_bytes_max;
-        self.world.destinations.record_bytes_max(target).map_or(most, |own| own.min(most))
+        let most = self.shared.settings.payload_bytes_max;
+        self.shared.destinations.record_bytes_max(target).map_or(most, |own| own.min(most))
     }
 
     fn receipt(&self, id: InvocationId, index: u32) -> Delivered {
-        let postbox = self.world.postbox.clone();
-        Box::new(move |outcome| postbox.post(id, Message::Delivered { id, index, outcome }))
+        let mailbox = self.shared.mailbox.clone();
+        Box::new(move |outcome| mailbox.post(Message::Delivered { id, index, outcome }))
     }
 
     fn send_record(
@@ -99,7 +99,7 @@ impl Shard {
                 record: record.into(),
                 bare: bare.into(),
             };
-            self.world.destinations.deliver(delivery, done);
+            self.shared.destinations.deliver(delivery, done);
         }
     }
 
@@ -139,7 +139,7 @@ impl Shard {
             done(accepted.map(|_| ()).map_err(|error| error.to_string()));
         };
         let (acceptance, reply) = (Box::new(acceptance), Box::new(reply));
-        self.world.postbox.post(id, Message::Accept { acceptance, reply, watcher: None });
+        self.shared.mailbox.post(Message::Accept { acceptance, reply, watcher: None });
     }
 
     fn send_step(&self, invocation: &Invocation, response: Option<&[u8]>, done: Delivered) {
@@ -159,7 +159,7 @@ impl Shard {
         let end = StepEnd { id: invocation.id, function, ended_ms, next: next.collect(), outcome };
         let reply = move |taken: Result<()>| done(taken.map_err(|error| error.to_string()));
         let (end, reply) = (Box::new(end), Box::new(reply));
-        self.world.postbox.post(session, Message::Step { session, end, reply });
+        self.shared.mailbox.post(Message::Step { session, end, reply });
     }
 
     /// What became of a delivery. One that failed is made again, for ever.
@@ -182,7 +182,7 @@ impl Shard {
             }
             Err(why) => {
                 let target = Target::from(&*slot.invocation.route_name(index));
-                self.world.observer.delivery_failed(id, &target, &why);
+                self.shared.observer.delivery_failed(id, &target, &why);
                 self.outbox.repeat(place, now_ms);
             }
         }
@@ -201,7 +201,7 @@ impl Shard {
         let (mut from, to) = (vec![Order::Delivery as u8], layout::end(Order::Delivery));
         loop {
             let scan = Scan::between(&from, &to, 1);
-            let rows = self.world.store.scan(self.shard, Space::InvocationOrders, scan)?;
+            let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
             let Some(addressee) = rows.first().and_then(|(key, _)| layout::addressee(key)) else {
                 return Ok(());
             };
@@ -211,25 +211,25 @@ impl Shard {
     }
 
     /// Reads deliveries that were left by another life, or for which there was no room.
-    pub(super) fn read_outbox(&mut self, now_ms: i64) -> Result<()> {
-        let most = self.world.settings.deliveries_max;
+    pub(super) fn read_outbox(&mut self, now_ms: i64) -> everstep_shards::Result<()> {
+        let most = self.shared.settings.deliveries_max;
         let Some((addressee, cursor, room)) = self.outbox.next_to_read(most) else {
             return Ok(());
         };
         let (from, to) =
             (layout::deliveries(addressee, &cursor), layout::after_deliveries(addressee));
         let scan = Scan::between(&from, &to, room);
-        let rows = self.world.store.scan(self.shard, Space::InvocationOrders, scan)?;
+        let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
         let last = rows.last().filter(|_| rows.len() == room).map(|(key, _)| key.clone());
         self.outbox.has_read(addressee, &cursor, last);
         for (key, _) in rows {
             let Some((id, index)) = layout::parse_delivery(&key) else { continue };
             // Its end may be on its way to the store, and nothing leaves before that is there.
-            let ticket = self.slots.get(&id).map_or(0, |slot| slot.ticket);
+            let ticket = self.slots.get(id).map_or(0, |slot| slot.ticket);
             if self.ledger.is_acknowledged(ticket) {
                 self.deliver_once((id, index), now_ms);
             } else {
-                self.follow(ticket, vec![After::Post(Message::Deliver { id, index })]);
+                self.follow(ticket, vec![AfterCommit::Post(Message::Deliver { id, index })]);
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Shard {
     fn sort_by_addressee(&mut self, now_ms: i64) -> Result<()> {
         let (from, to) = (vec![Order::Unsorted as u8], layout::end(Order::Unsorted));
         let scan = Scan::between(&from, &to, usize::MAX);
-        for (key, _) in self.world.store.scan(self.shard, Space::InvocationOrders, scan)? {
+        for (key, _) in self.shared.store.scan(self.shard, Space::InvocationOrders, scan)? {
             let mut batch = Batch::new(self.shard);
             batch.remove(Space::InvocationOrders, key.clone());
             let mut after = Vec::new();
@@ -248,7 +248,7 @@ impl Shard {
             {
                 let key = layout::delivery(slot.invocation.addressee(index), id, index);
                 batch.put(Space::InvocationOrders, key, Vec::new());
-                after.push(After::Post(Message::Deliver { id, index }));
+                after.push(AfterCommit::Post(Message::Deliver { id, index }));
                 self.put_back(slot);
             }
             self.commit(batch, after);

@@ -21,21 +21,23 @@ mod step;
 mod sweep;
 mod tick;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use everstep_store::{Ledger, Space};
+use everstep_shards::{Ledger, Slots, Timers};
+use everstep_store::Space;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::id::InvocationId;
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
 use crate::message::Message;
 use crate::session::Session;
+use crate::shared::Shared;
 use crate::synchronous;
-use crate::world::World;
 use outbox::Outbox;
 use slot::Slot;
 
@@ -43,20 +45,15 @@ pub(crate) use outbox::Cursor;
 
 pub struct Shard {
     shard: everstep_store::Shard,
-    world: Arc<World>,
-    slots: HashMap<InvocationId, Box<Slot>>,
+    shared: Arc<Shared>,
+    slots: Slots<InvocationId, Slot>,
     /// Sessions that were changed, each with the commit to wait for.
     sessions: HashMap<InvocationId, (Session, u64)>,
-    /// When invocations must be looked at, earliest first, as far as that is near.
-    timers: BTreeSet<(i64, InvocationId)>,
-    /// The first moment whose timers are in the store alone.
-    far_from_ms: i64,
+    timers: Timers<InvocationId>,
     outbox: Outbox,
     /// How many wait for an end.
     watching: usize,
-    /// What leaves memory when its last commit is acknowledged.
-    leaving: VecDeque<(u64, InvocationId)>,
-    ledger: Ledger,
+    ledger: Ledger<AfterCommit>,
     next_sweep_ms: i64,
     chance: Pcg64Mcg,
 }
@@ -70,41 +67,40 @@ impl Shard {
     /// If the store cannot be read.
     pub fn open(
         shard: everstep_store::Shard,
-        world: Arc<World>,
+        shared: Arc<Shared>,
         seed: u64,
         now_ms: i64,
     ) -> Result<Self> {
         let mut chance = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48));
+        let store = shared.store.clone();
         let owner = [chance.next_u64(), chance.next_u64()].map(u64::to_be_bytes).concat();
         let mut opened = Self {
             shard,
-            ledger: world.take_over(shard, owner),
-            slots: HashMap::new(),
+            ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),
+            slots: Slots::default(),
             sessions: HashMap::new(),
-            timers: BTreeSet::new(),
-            far_from_ms: i64::MIN,
+            timers: Timers::new(shared.settings.shards.horizon_ms),
             outbox: Outbox::default(),
             watching: 0,
-            leaving: VecDeque::new(),
-            next_sweep_ms: now_ms.saturating_add(world.settings.sweep_every_ms),
+            next_sweep_ms: now_ms.saturating_add(shared.settings.shards.sweep_every_ms),
             chance,
-            world,
+            shared,
         };
         opened.find_addressees(now_ms)?;
-        opened.read_near(now_ms)?;
+        opened.look_ahead(now_ms)?;
         Ok(opened)
     }
 
     /// Takes a message. Everything it leads to is handed over when this returns.
     pub fn handle(&mut self, message: Message, now_ms: i64) {
-        if let Some(error) = self.world.failure() {
-            return message.refuse(error.clone());
+        if let Some(error) = self.shared.failure() {
+            return message.refuse(error.clone().into());
         }
         match message {
             Message::Accept { acceptance, reply, watcher } => {
                 self.accept(*acceptance, reply, watcher, now_ms);
             }
-            Message::Call { call, reply } => synchronous::call(&self.world, *call, reply),
+            Message::Call { call, reply } => synchronous::call(&self.shared, *call, reply),
             Message::Ready { id, permit } => self.has_slot(id, permit, now_ms),
             Message::Ended { id, attempt, outcome, receipt } => {
                 self.ended(id, attempt, outcome, receipt, now_ms);
@@ -133,13 +129,13 @@ impl Shard {
 
     /// Takes an invocation out of memory, or reads it from the store.
     fn take(&mut self, id: InvocationId, now_ms: i64) -> Result<Option<Box<Slot>>> {
-        match self.slots.get(&id) {
+        match self.slots.get(id) {
             Some(slot) if slot.gone => return Ok(None),
-            Some(_) => return Ok(self.slots.remove(&id)),
+            Some(_) => return Ok(self.slots.take(id)),
             None => {}
         }
         let key = layout::part(id, Part::Record);
-        let Some(row) = self.world.store.get(self.shard, Space::Invocations, &key)? else {
+        let Some(row) = self.shared.store.get(self.shard, Space::Invocations, &key)? else {
             return Ok(None);
         };
         let mut slot = Box::new(Slot::new(Invocation::decode(&row)?));
@@ -152,7 +148,7 @@ impl Shard {
     /// As [`Shard::take`], for what the engine does by itself: nobody waits for the error.
     fn take_or_strand(&mut self, id: InvocationId, now_ms: i64) -> Option<Box<Slot>> {
         self.take(id, now_ms).unwrap_or_else(|error| {
-            self.world.observer.stranded(id, &error);
+            self.shared.observer.stranded(id, &error);
             None
         })
     }
@@ -160,9 +156,9 @@ impl Shard {
     /// Puts an invocation into memory, until nothing needs it there.
     fn put_back(&mut self, slot: Box<Slot>) {
         if !slot.is_running() {
-            self.leaving.push_back((slot.ticket, slot.invocation.id));
+            self.slots.release(slot.invocation.id, slot.ticket);
         }
-        self.slots.insert(slot.invocation.id, slot);
+        self.slots.put(slot.invocation.id, slot);
     }
 
     /// A number from 0 up to 1.

@@ -5,7 +5,7 @@ use everstep_store::{Batch, Space};
 use super::Shard;
 use super::accept::{given, later};
 use super::slot::Slot;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::id::InvocationId;
 use crate::invocation::{Event, Input, Invocation, Source, SourceKind, decide};
@@ -36,14 +36,14 @@ impl Shard {
         });
         match begun {
             Err(error) => {
-                self.follow(letter.ticket, vec![After::reply(reply, Err(error))]);
+                self.follow(letter.ticket, vec![AfterCommit::reply(reply, Err(error))]);
                 self.put_back(letter);
             }
             Ok((events, mut batch, mut slot)) => {
                 let before = letter.change(&events);
                 self.rows(&mut letter, &before, &mut batch, now_ms);
                 let before = slot.change(&[]);
-                let after = vec![After::reply(reply, Ok(into))];
+                let after = vec![AfterCommit::reply(reply, Ok(into))];
                 self.write(&mut slot, &before, batch, after, now_ms);
                 letter.ticket = slot.ticket;
                 self.put_back(letter);
@@ -67,12 +67,12 @@ impl Shard {
         let Resend { latest, payload, not_before_ms } = redrive;
         let payload = match payload {
             Some(payload) => payload.into(),
-            None => letter.payload(&self.world, self.shard)?,
+            None => letter.payload(&self.shared, self.shard)?,
         };
         let mut invocation = again(&letter.invocation, into, now_ms);
         if latest {
             let name = &invocation.function;
-            let function = self.world.functions.function(name);
+            let function = self.shared.functions.function(name);
             let function = function.ok_or_else(|| Error::NoSuchFunction(name.clone()))?;
             invocation.version = function.version.clone();
             invocation.terms = function.terms.clone();
@@ -98,10 +98,10 @@ impl Shard {
             Ok(slot) if slot.invocation.dead && (untold || slot.invocation.is_routed()) => {
                 let ended_ms = slot.invocation.ended_ms.unwrap_or(now_ms);
                 let key = layout::at(Order::Dead, ended_ms, id);
-                self.remove(slot, key, vec![After::reply(reply, Ok(()))]);
+                self.remove(slot, key, vec![AfterCommit::reply(reply, Ok(()))]);
             }
             Ok(slot) => {
-                self.follow(slot.ticket, vec![After::reply(reply, Err(Error::WrongState))]);
+                self.follow(slot.ticket, vec![AfterCommit::reply(reply, Err(Error::WrongState))]);
                 self.put_back(slot);
             }
             Err(error) => reply(Err(error)),
@@ -109,7 +109,7 @@ impl Shard {
     }
 
     /// Removes an invocation, and its place in the order of those that can be removed.
-    pub(super) fn remove(&mut self, mut slot: Box<Slot>, place: Vec<u8>, after: Vec<After>) {
+    pub(super) fn remove(&mut self, mut slot: Box<Slot>, place: Vec<u8>, after: Vec<AfterCommit>) {
         let mut batch = Batch::new(self.shard);
         let Invocation { id, accepted_ms, .. } = slot.invocation;
         for part in [Part::Record, Part::Payload, Part::Response] {

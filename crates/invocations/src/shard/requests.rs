@@ -5,7 +5,7 @@ use everstep_store::Batch;
 
 use super::Shard;
 use super::step::respond;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::Error;
 use crate::function::{Failure, Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
@@ -22,7 +22,7 @@ impl Shard {
         receipt: Receipt,
         now_ms: i64,
     ) {
-        let outcome = bounded(outcome, self.world.settings.payload_bytes_max);
+        let outcome = bounded(outcome, self.shared.settings.payload_bytes_max);
         let mut slot = match self.take(id, now_ms) {
             Ok(Some(slot)) => slot,
             Ok(None) => return receipt(Err(Error::StaleResult)),
@@ -35,12 +35,15 @@ impl Shard {
                 let before = slot.change(&events);
                 let mut batch = Batch::new(self.shard);
                 respond(&mut slot, &outcome, &mut batch);
-                let after = vec![After::Answer(receipt)];
+                let after = vec![AfterCommit::Answer(receipt)];
                 self.write(&mut slot, &before, batch, after, now_ms);
             }
             Err(_) => {
-                self.world.observer.stale_result(id, attempt);
-                self.follow(slot.ticket, vec![After::reply(receipt, Err(Error::StaleResult))]);
+                self.shared.observer.stale_result(id, attempt);
+                self.follow(
+                    slot.ticket,
+                    vec![AfterCommit::reply(receipt, Err(Error::StaleResult))],
+                );
             }
         }
         self.put_back(slot);
@@ -55,19 +58,19 @@ impl Shard {
         match decide(&slot.invocation, &Input::Cancel, now_ms, 0.0) {
             Ok(events) => {
                 let before = slot.change(&events);
-                let mut after = vec![After::reply(reply, Ok(()))];
-                after.extend(running.map(After::Kill));
+                let mut after = vec![AfterCommit::reply(reply, Ok(()))];
+                after.extend(running.map(AfterCommit::Kill));
                 self.write(&mut slot, &before, Batch::new(self.shard), after, now_ms);
             }
             Err(_) => {
-                self.follow(slot.ticket, vec![After::reply(reply, Err(Error::WrongState))]);
+                self.follow(slot.ticket, vec![AfterCommit::reply(reply, Err(Error::WrongState))]);
             }
         }
         self.put_back(slot);
     }
 
     pub(super) fn watch(&mut self, id: InvocationId, reply: Reply<Finished>, now_ms: i64) {
-        if self.watching >= self.world.settings.queue_max {
+        if self.watching >= self.shared.settings.watchers_max {
             return reply(Err(Error::Busy));
         }
         match self.take(id, now_ms).and_then(|slot| slot.ok_or(Error::NotFound)) {

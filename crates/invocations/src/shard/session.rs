@@ -3,7 +3,7 @@
 use everstep_store::{Batch, Space};
 
 use super::Shard;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::Result;
 use crate::id::InvocationId;
 use crate::layout::{self, Order, Part};
@@ -25,8 +25,8 @@ impl Shard {
             Ok(None) => return reply(Ok(())),
             Err(error) => return reply(Err(error)),
         };
-        let after = vec![After::reply(reply, Ok(()))];
-        if !session.take(end, self.world.settings.session_steps_max, now_ms) {
+        let after = vec![AfterCommit::reply(reply, Ok(()))];
+        if !session.take(end, self.shared.settings.session_steps_max, now_ms) {
             self.sessions.insert(id, (session, ticket));
             return self.follow(ticket, after);
         }
@@ -45,7 +45,7 @@ impl Shard {
             return Ok(Some(found.clone()));
         }
         let key = layout::part(id, Part::Session);
-        let row = self.world.store.get(self.shard, Space::Invocations, &key)?;
+        let row = self.shared.store.get(self.shard, Space::Invocations, &key)?;
         row.map(|row| Ok((Session::decode(&row)?, 0))).transpose()
     }
 }

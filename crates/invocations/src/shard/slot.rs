@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::invocation::{Event, Invocation, State};
 use crate::layout::{self, Part};
 use crate::message::{Finished, Reply};
-use crate::world::World;
+use crate::shared::Shared;
 
 pub(super) struct Slot {
     pub(super) invocation: Invocation,
@@ -39,6 +39,12 @@ pub(super) struct Before {
     pub(super) undelivered: Vec<u32>,
 }
 
+impl everstep_shards::Slot for Slot {
+    fn ticket(&self) -> u64 {
+        self.ticket
+    }
+}
+
 impl Slot {
     pub(super) fn new(invocation: Invocation) -> Self {
         let (payload, response, watchers) = (None, Response::Stored, Vec::new());
@@ -63,19 +69,19 @@ impl Slot {
         self.invocation.state == State::Running
     }
 
-    pub(super) fn payload(&mut self, world: &World, shard: Shard) -> Result<Arc<[u8]>> {
+    pub(super) fn payload(&mut self, shared: &Shared, shard: Shard) -> Result<Arc<[u8]>> {
         if let Some(payload) = &self.payload {
             return Ok(payload.clone());
         }
         let key = layout::part(self.invocation.id, Part::Payload);
-        let row = world.store.get(shard, Space::Invocations, &key)?;
+        let row = shared.store.get(shard, Space::Invocations, &key)?;
         let row = row.ok_or_else(|| Error::damaged("an invocation has lost its event"))?;
         let payload: Arc<[u8]> = row.into();
         self.payload = Some(payload.clone());
         Ok(payload)
     }
 
-    pub(super) fn response(&self, world: &World, shard: Shard) -> Result<Option<Arc<[u8]>>> {
+    pub(super) fn response(&self, shared: &Shared, shard: Shard) -> Result<Option<Arc<[u8]>>> {
         if let Response::Known(response) = &self.response {
             return Ok(response.clone());
         }
@@ -83,7 +89,7 @@ impl Slot {
             return Ok(None);
         }
         let key = layout::part(self.invocation.id, Part::Response);
-        Ok(world.store.get(shard, Space::Invocations, &key)?.map(Into::into))
+        Ok(shared.store.get(shard, Space::Invocations, &key)?.map(Into::into))
     }
 
     pub(super) fn finished(&self, response: Option<Arc<[u8]>>) -> Finished {

@@ -4,7 +4,7 @@ use everstep_store::Batch;
 
 use super::Shard;
 use super::slot::Slot;
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::concurrency::Permit;
 use crate::context;
 use crate::error::Result;
@@ -19,17 +19,17 @@ impl Shard {
         &mut self,
         mut slot: Box<Slot>,
         batch: Batch,
-        after: Vec<After>,
+        after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
-        let function = self.world.functions.function(&slot.invocation.function);
+        let function = self.shared.functions.function(&slot.invocation.function);
         let input = match function {
             None => Some(Input::Postpone),
             Some(function) if function.concurrency == 0 => Some(Input::Forbid),
             Some(function) => {
                 let Slot { invocation, .. } = &*slot;
                 let (name, limit) = (&invocation.function, function.concurrency);
-                match self.world.concurrency.request(name, limit, invocation.id) {
+                match self.shared.concurrency.request(name, limit, invocation.id) {
                     Some(permit) => return self.start(slot, permit, batch, after, now_ms),
                     None => None,
                 }
@@ -56,7 +56,7 @@ impl Shard {
         mut slot: Box<Slot>,
         permit: Permit,
         batch: Batch,
-        mut after: Vec<After>,
+        mut after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
         let Invocation { id, attempts, throttled, .. } = &slot.invocation;
@@ -65,9 +65,9 @@ impl Shard {
         let events = decide(&slot.invocation, &input, now_ms, 0.0).unwrap_or_else(|refusal| {
             // It has run, or been cancelled, or put off, since it got in line.
             if let Refusal::Early { due_ms } = refusal
-                && due_ms < self.far_from_ms
+                && !self.timers.is_far(due_ms)
             {
-                self.timers.insert((due_ms, slot.invocation.id));
+                self.timers.arm(due_ms, slot.invocation.id);
             }
             Vec::new()
         });
@@ -75,10 +75,10 @@ impl Shard {
             let before = slot.change(&events);
             if slot.is_running() {
                 match self.attempt(&mut slot, attempt) {
-                    Ok(attempt) => after.push(After::Start(Box::new(attempt), permit)),
+                    Ok(attempt) => after.push(AfterCommit::Start(Box::new(attempt), permit)),
                     Err(error) => {
                         // Its event cannot be read. It stays in the store as it was.
-                        return self.world.observer.stranded(slot.invocation.id, &error);
+                        return self.shared.observer.stranded(slot.invocation.id, &error);
                     }
                 }
             }
@@ -88,7 +88,7 @@ impl Shard {
     }
 
     fn attempt(&self, slot: &mut Slot, id: AttemptId) -> Result<Attempt> {
-        let payload = slot.payload(&self.world, self.shard)?;
+        let payload = slot.payload(&self.shared, self.shard)?;
         let invocation = &slot.invocation;
         Ok(Attempt {
             id,

@@ -6,7 +6,7 @@ use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::{Before, Response, Slot};
-use crate::after::After;
+use crate::after_commit::AfterCommit;
 use crate::error::Result;
 use crate::function::Outcome;
 use crate::invocation::{Input, Invocation, State, decide};
@@ -32,13 +32,13 @@ impl Shard {
         slot: &mut Slot,
         before: &Before,
         mut batch: Batch,
-        mut after: Vec<After>,
+        mut after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
         self.rows(slot, before, &mut batch, now_ms);
         let over = !before.over && slot.invocation.state.is_over();
-        if (over || before.running && !slot.is_running()) && self.world.observer.wants_changes() {
-            after.push(After::Observe(Box::new(slot.invocation.clone())));
+        if (over || before.running && !slot.is_running()) && self.shared.observer.wants_changes() {
+            after.push(AfterCommit::Observe(Box::new(slot.invocation.clone())));
         }
         let response = self.last_response(slot, before);
         self.watching -= conclude(slot, before, &response, &mut after);
@@ -48,7 +48,7 @@ impl Shard {
     /// What those are given who wait for an end: what the last attempt has said, in this life or before.
     fn last_response(&self, slot: &Slot, before: &Before) -> Result<Option<Arc<[u8]>>> {
         let wanted = !before.over && slot.invocation.state.is_over() && !slot.watchers.is_empty();
-        if wanted { slot.response(&self.world, self.shard) } else { Ok(None) }
+        if wanted { slot.response(&self.shared, self.shard) } else { Ok(None) }
     }
 
     pub(super) fn rows(
@@ -106,22 +106,20 @@ impl Shard {
         }
         invocation.wake_ms = wanted;
         if let State::Waiting { due_ms } = state
-            && due_ms < self.far_from_ms
+            && !self.timers.is_far(due_ms)
         {
-            self.timers.insert((due_ms, id));
+            self.timers.arm(due_ms, id);
         }
     }
 
     /// Hands a batch over; `after` follows when it is durable. Returns its ticket.
-    pub(super) fn commit(&mut self, batch: Batch, after: Vec<After>) -> u64 {
-        let world = self.world.clone();
-        self.ledger.commit(batch, move |outcome| After::follow(after, outcome, &world))
+    pub(super) fn commit(&mut self, batch: Batch, after: Vec<AfterCommit>) -> u64 {
+        self.ledger.commit(batch, after)
     }
 
     /// What depends on commits that have been made already, the last of them `ticket`.
-    pub(super) fn follow(&mut self, ticket: u64, after: Vec<After>) {
-        let world = self.world.clone();
-        self.ledger.after(ticket, move |outcome| After::follow(after, outcome, &world));
+    pub(super) fn follow(&mut self, ticket: u64, after: Vec<AfterCommit>) {
+        self.ledger.follow(ticket, after);
     }
 }
 
@@ -139,19 +137,19 @@ fn conclude(
     slot: &mut Slot,
     before: &Before,
     response: &Result<Option<Arc<[u8]>>>,
-    after: &mut Vec<After>,
+    after: &mut Vec<AfterCommit>,
 ) -> usize {
     if before.over || !slot.invocation.state.is_over() {
         return 0;
     }
     let id = slot.invocation.id;
-    let deliver = |index: &u32| After::Post(Message::Deliver { id, index: *index });
+    let deliver = |index: &u32| AfterCommit::Post(Message::Deliver { id, index: *index });
     after.extend(slot.invocation.undelivered.iter().map(deliver));
     let watchers = std::mem::take(&mut slot.watchers);
     let count = watchers.len();
     for watcher in watchers {
         let finished = response.clone().map(|response| slot.finished(response));
-        after.push(After::reply(watcher, finished));
+        after.push(AfterCommit::reply(watcher, finished));
     }
     count
 }

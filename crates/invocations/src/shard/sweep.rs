@@ -1,10 +1,10 @@
 //! What has been over for long enough is removed, a few at a time.
 
+use everstep_shards::Result;
 use everstep_store::{Batch, Scan, Space};
 
 use super::Shard;
 use super::slot::Slot;
-use crate::error::Result;
 use crate::id::InvocationId;
 use crate::layout::{self, Order, Part};
 
@@ -17,10 +17,10 @@ impl Shard {
         if now_ms < self.next_sweep_ms {
             return Ok(());
         }
-        let settings = &self.world.settings;
+        let settings = &self.shared.settings;
         let old_ms = now_ms.saturating_sub(settings.retention_ms);
         let dead = settings.dead_letter_retention_ms.map(|kept_ms| now_ms.saturating_sub(kept_ms));
-        let every_ms = settings.sweep_every_ms;
+        let every_ms = settings.shards.sweep_every_ms;
         let mut full = self.sweep(Order::Closed, old_ms, now_ms)?;
         if let Some(dead_ms) = dead {
             full |= self.sweep(Order::Dead, dead_ms, now_ms)?;
@@ -34,7 +34,7 @@ impl Shard {
     fn sweep(&mut self, order: Order, before_ms: i64, now_ms: i64) -> Result<bool> {
         let (from, to) = (layout::from(order, i64::MIN), layout::from(order, before_ms));
         let scan = Scan::between(&from, &to, REMOVED_AT_A_TIME);
-        let rows = self.world.store.scan(self.shard, Space::InvocationOrders, scan)?;
+        let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
         let full = rows.len() == REMOVED_AT_A_TIME;
         for (key, _) in rows {
             match layout::parse_at(&key) {
@@ -68,7 +68,7 @@ impl Shard {
     /// Whether an invocation stands at that place of an order. The store may have shown a place that has been
     /// given up, of this invocation or of an earlier one with the same key.
     fn is_filed(&self, slot: &Slot, key: &[u8]) -> bool {
-        let stored = || self.world.store.get(self.shard, Space::InvocationOrders, key);
+        let stored = || self.shared.store.get(self.shard, Space::InvocationOrders, key);
         self.ledger.is_acknowledged(slot.ticket) && matches!(stored(), Ok(Some(_)))
     }
 

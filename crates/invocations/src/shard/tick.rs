@@ -1,56 +1,48 @@
 //! What a shard does by itself, as time passes: in small steps, so that messages never wait long.
 
-use everstep_store::{Batch, Space, each_row};
+use everstep_shards::Outside;
+use everstep_store::{Batch, Space};
 
 use super::Shard;
 use super::slot::Slot;
-use crate::error::{Error, Result};
 use crate::id::InvocationId;
 use crate::invocation::State;
-use crate::layout::{self, Order};
+use crate::layout::Order;
 
 /// Invocations that are woken before messages have their turn again.
 const WOKEN_AT_A_TIME: usize = 256;
-/// Timers that are read from the store at a time.
-const READ_AT_A_TIME: usize = 10_000;
 
 impl Shard {
     /// Does what is due, and says when there will be more to do.
     pub fn tick(&mut self, now_ms: i64) -> Option<i64> {
-        if let Some(error) = self.world.failure().cloned() {
-            self.give_up(&error);
+        if let Some(error) = self.shared.failure().cloned() {
+            self.give_up(&error.into());
             return None;
         }
         self.wake_due(now_ms);
         self.deliver_due(now_ms);
-        let near = now_ms.saturating_add(self.world.settings.horizon_ms / 2) >= self.far_from_ms;
-        let read = if near { self.read_near(now_ms) } else { Ok(()) };
+        let near = self.timers.must_look_ahead(now_ms);
+        let read = if near { self.look_ahead(now_ms) } else { Ok(()) };
         let swept =
             read.and_then(|()| self.read_outbox(now_ms)).and_then(|()| self.sweep_if_due(now_ms));
         if let Err(error) = swept {
-            // Not to be able to read what is due is not to be able to go on.
-            self.world.fail(error);
+            // An engine that cannot read what is due cannot run.
+            self.shared.fail(error);
         }
         self.let_go();
         Some(self.next_ms(now_ms))
     }
 
     fn next_ms(&self, now_ms: i64) -> i64 {
-        let settings = &self.world.settings;
-        let look_ahead = self.far_from_ms.saturating_sub(settings.horizon_ms / 2);
-        let timer = self.timers.first().map(|(due_ms, _)| *due_ms);
+        let settings = &self.shared.settings;
         let outbox = self.outbox.next_ms(settings.deliveries_max, now_ms);
-        let others = timer.into_iter().chain(outbox).min().unwrap_or(i64::MAX);
-        others.min(look_ahead).min(self.next_sweep_ms)
+        let next_ms = self.timers.next_ms().min(self.next_sweep_ms);
+        outbox.map_or(next_ms, |outbox| next_ms.min(outbox))
     }
 
     fn wake_due(&mut self, now_ms: i64) {
         for _ in 0..WOKEN_AT_A_TIME {
-            let Some((due_ms, id)) = self.timers.first().copied() else { return };
-            if due_ms > now_ms {
-                return;
-            }
-            self.timers.remove(&(due_ms, id));
+            let Some((_, id)) = self.timers.pop_due(now_ms) else { return };
             self.look_at(id, now_ms);
         }
     }
@@ -72,46 +64,28 @@ impl Shard {
         }
     }
 
-    /// Reads timers that have come near. All that were missed are among them.
-    pub(super) fn read_near(&mut self, now_ms: i64) -> Result<()> {
-        let until_ms = now_ms.saturating_add(self.world.settings.horizon_ms);
-        let from = layout::from(Order::Due, self.far_from_ms);
-        let to = layout::from(Order::Due, until_ms);
-        let (timers, place) = (&mut self.timers, (self.shard, Space::InvocationOrders));
-        each_row(&*self.world.store, place, (&from, &to), READ_AT_A_TIME, |(key, _)| {
-            let timer = layout::parse_at(&key)
-                .ok_or_else(|| Error::damaged("a key of what is due cannot be read"))?;
-            timers.insert(timer);
-            Ok::<_, Error>(())
-        })?;
-        self.arm_on_their_way(until_ms);
-        self.far_from_ms = until_ms;
-        Ok(())
-    }
-
-    /// Timers that have come near and whose rows the store may not show yet: their invocations are in
-    /// memory until the rows are durable.
-    fn arm_on_their_way(&mut self, until_ms: i64) {
-        for (id, slot) in &self.slots {
+    /// Timers that have come near are armed: those that the store shows, and those of invocations that are in
+    /// memory until their rows are durable.
+    pub(super) fn look_ahead(&mut self, now_ms: i64) -> everstep_shards::Result<()> {
+        let place = (self.shard, Space::InvocationOrders);
+        let store = &*self.shared.store;
+        let near = self.timers.look_ahead(now_ms, store, place, Order::Due as u8)?;
+        for slot in self.slots.values() {
             if let State::Waiting { due_ms } = slot.invocation.state
-                && (self.far_from_ms..until_ms).contains(&due_ms)
+                && near.contains(&due_ms)
             {
-                self.timers.insert((due_ms, *id));
+                self.timers.arm(due_ms, slot.invocation.id);
             }
         }
+        Ok(())
     }
 
     /// What nothing needs in memory leaves it.
     fn let_go(&mut self) {
-        while let Some((ticket, id)) = self.leaving.front().copied()
-            && self.ledger.is_acknowledged(ticket)
-        {
-            self.leaving.pop_front();
-            let idle = self.slots.get(&id).is_some_and(|slot| {
-                slot.ticket == ticket && !slot.is_running() && slot.watchers.is_empty()
-            });
-            if idle {
-                self.slots.remove(&id);
+        while let Some(id) = self.slots.next_released(&self.ledger) {
+            let idle = |slot: &Slot| !slot.is_running() && slot.watchers.is_empty();
+            if self.slots.get(id).is_some_and(idle) {
+                self.slots.take(id);
             }
         }
         let ledger = &self.ledger;

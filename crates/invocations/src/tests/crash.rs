@@ -269,7 +269,7 @@ fn redriven(seed: u64, letters: usize) {
                 // Redriven before the crash, and nobody was told: so much is known of it now.
                 assert!(matches!(
                     told,
-                    Ok(_) | Err(crate::Error::WrongState | crate::Error::Store(_))
+                    Ok(_) | Err(crate::Error::WrongState | crate::Error::Failed(_))
                 ));
                 let _ = sender.send(());
             });

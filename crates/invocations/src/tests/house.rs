@@ -10,14 +10,14 @@ use everstep_store::{MemoryStore, Store};
 
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::{Invocation, Source, SourceKind};
-use crate::message::{Acceptance, Accepted, Finished, Manner, Message, Postbox};
+use crate::message::{Acceptance, Accepted, Finished, Manner, Message};
 use crate::shard::Shard;
-use crate::world::{Parts, World};
+use crate::shared::{Parts, Shared};
 use crate::{
     Attempt, Delivered, Delivery, Destinations, Done, Error, Failure, Filter, FunctionSettings,
     Functions, Observer, Outcome, Settings, Shown, Terms, reader,
 };
-use everstep_shards::Clock;
+use everstep_shards::{Clock, Mailbox};
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -152,8 +152,8 @@ impl Outside {
 #[derive(Default)]
 pub(super) struct Post(pub(super) Mutex<VecDeque<Message>>);
 
-impl Postbox for Post {
-    fn post(&self, _: InvocationId, message: Message) {
+impl Mailbox<Message> for Post {
+    fn post(&self, message: Message) {
         locked(&self.0).push_back(message);
     }
 }
@@ -231,12 +231,12 @@ impl House {
         self.post = Arc::default();
         locked(&self.script.running).clear();
         locked(&self.outside.waiting).clear();
-        let world = Arc::new(World::new(self.parts(), self.post.clone()));
+        let shared = Arc::new(Shared::new(self.parts(), self.post.clone()));
         self.drawn += 1;
         let (seed, now_ms) = (self.drawn, self.now_ms());
         let open = |number| {
             let shard = everstep_store::Shard(number);
-            Shard::open(shard, world.clone(), seed, now_ms).expect("it opens")
+            Shard::open(shard, shared.clone(), seed, now_ms).expect("it opens")
         };
         self.shards = (0..self.store.shards()).map(open).collect();
     }

@@ -21,9 +21,9 @@ fn an_engine_whose_shards_were_taken_over_gives_up() {
     let notes = locked(&old.notes.0).clone();
     assert!(notes.len() == 1 && notes[0].starts_with("failed: the store: "), "{notes:?}");
     old.settle();
-    assert!(matches!(waits.try_recv(), Ok(Err(Error::Store(_)))), "who waits is told");
+    assert!(matches!(waits.try_recv(), Ok(Err(Error::Failed(_)))), "who waits is told");
     let acceptance = old.acceptance("f", "{}");
-    assert!(matches!(old.send(acceptance).try_recv(), Ok(Err(Error::Store(_)))));
+    assert!(matches!(old.send(acceptance).try_recv(), Ok(Err(Error::Failed(_)))));
     assert_eq!(new.stands(id), ("Succeeded", 2), "and nothing of it counts");
     assert_eq!(new.all(&Filter::default()).len(), 1);
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use everstep_asl::model::Resource;
 use everstep_client::{Client, Credentials};
-use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task, TaskRunner};
+use everstep_executions::{Job, Mailbox, Message, Report, Task, TaskRunner};
 use everstep_interpreter::Payload;
 use everstep_runners::{Acceptor, Call, RemoteLambda, Tasks};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ const EXECUTION: &str = "arn:aws:states:us-east-1:123456789012:execution:m:e";
 #[derive(Default)]
 struct Reports(Mutex<Vec<Report>>);
 
-impl Postbox for Reports {
-    fn post(&self, _id: ExecutionId, message: Message) {
+impl Mailbox<Message> for Reports {
+    fn post(&self, message: Message) {
         if let Message::Report { report, .. } = message {
             self.0.lock().unwrap().push(report);
         }

@@ -6,6 +6,7 @@ use everstep_invocations::{
     Bookmark, Error, Filter, Finished, Functions as _, Invocation, InvocationId, Invocations,
     Redrive, Reply, Request, Source, SourceKind, State,
 };
+use everstep_shards::Error as EngineError;
 use serde_json::{Value, json};
 
 use super::Functions;
@@ -105,8 +106,8 @@ fn refusal(error: &Error) -> Refusal {
         Error::ContextWithKey => (400, "InvalidParameterValueException"),
         Error::TooLarge { .. } => (413, "RequestTooLargeException"),
         Error::WrongState | Error::StaleResult => (409, "ResourceConflictException"),
-        Error::Stopped => (503, "ServiceUnavailable"),
-        Error::Store(_) | Error::Damaged(_) => (500, "ServiceException"),
+        Error::Stopped | Error::Failed(EngineError::Panicked { .. }) => (503, "ServiceUnavailable"),
+        Error::Failed(_) => (500, "ServiceException"),
     };
     Refusal::new(status, name, error.to_string())
 }

@@ -114,7 +114,7 @@ fn already_exists(args: Args<'_>, arn: &str) -> Error {
     if args.operation.declares(name) {
         args.error(name, format!("Execution Already Exists: '{arn}'"))
     } else {
-        engine_error(Engine::Damaged("a name drawn at random is taken".into()))
+        engine_error(Engine::damaged("a name drawn at random is taken"))
     }
 }
 

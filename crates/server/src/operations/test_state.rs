@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use everstep_api::protocol::{Error, Name};
-use everstep_executions::{ExecutionId, Job, Message, Postbox, Report, Task};
+use everstep_executions::{Job, Mailbox, Message, Report, Task};
 use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
 use everstep_interpreter::{Failure, Identity, Payload};
 use tokio::sync::oneshot;
@@ -62,9 +62,9 @@ fn identity(service: &Service, args: Args<'_>) -> Identity {
 async fn called(service: &Arc<Service>, arn: &str, call: Call) -> Result<Payload, Failure> {
     let Call { resource, parameters, credentials } = call;
     let (sender, receiver) = oneshot::channel();
-    let postbox = Arc::new(Outcome(Mutex::new(Some(sender))));
+    let mailbox = Arc::new(Outcome(Mutex::new(Some(sender))));
     let job = Job::Call { resource, parameters, credentials };
-    dispatch(service, Task::alone(arn, "TestState", job, postbox));
+    dispatch(service, Task::alone(arn, "TestState", job, mailbox));
     match tokio::time::timeout(TIME_MAX, receiver).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(Failure::new("States.TaskFailed", "the task ended without a result")),
@@ -75,8 +75,8 @@ async fn called(service: &Arc<Service>, arn: &str, call: Call) -> Result<Payload
 /// Receives the outcome of the call.
 struct Outcome(Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>);
 
-impl Postbox for Outcome {
-    fn post(&self, _id: ExecutionId, message: Message) {
+impl Mailbox<Message> for Outcome {
+    fn post(&self, message: Message) {
         let Message::Report { report, reply, .. } = message else { return };
         let outcome = match report {
             Report::Succeeded { output } => Some(Ok(output)),

@@ -184,7 +184,10 @@ pub(crate) fn open(
     functions: &Arc<Functions>,
 ) -> Arc<Service> {
     let service = Service::new(Parts {
-        settings: Settings { workers: 1, seed: Some(1), ..Settings::default() },
+        settings: Settings {
+            shards: everstep_shards::Settings { workers: 1, seed: Some(1), ..Default::default() },
+            ..Settings::default()
+        },
         place: Place { dialect: Dialect::Aws, ..Place::default() },
         ..Parts::new(store.clone(), clock.clone(), functions.clone())
     });

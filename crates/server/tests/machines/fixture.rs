@@ -98,7 +98,10 @@ impl Fixture {
         let held = Arc::new(HeldTasks::default());
         let store = Arc::new(Disk::new());
         let service = Service::new(Parts {
-            settings: Settings { workers: 1, ..Settings::default() },
+            settings: Settings {
+                shards: everstep_shards::Settings { workers: 1, ..Default::default() },
+                ..Settings::default()
+            },
             ..Parts::new(store.clone(), clock.clone(), held.clone())
         });
         service.start(None, Arc::new(Silent)).expect("the service starts");

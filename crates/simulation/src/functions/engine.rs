@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use everstep_invocations::{
-    Acceptance, InvocationId, Manner, Message, Parts, Postbox, Settings, Shard, Silent, Source,
-    SourceKind, SystemClock, World,
+    Acceptance, InvocationId, Manner, Message, Parts, Settings, Shard, Shared, Silent, Source,
+    SourceKind, SystemClock,
 };
 
 use super::destinations::Destinations;
@@ -16,14 +16,14 @@ use crate::post::Post;
 
 pub(crate) type Mailbox = Post<InvocationId, Message>;
 
-impl Postbox for Mailbox {
-    fn post(&self, id: InvocationId, message: Message) {
-        self.put(id, message);
+impl everstep_shards::Mailbox<Message> for Mailbox {
+    fn post(&self, message: Message) {
+        self.put(message.id(), message);
     }
 }
 
 pub(crate) struct Engine {
-    world: Arc<World>,
+    shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
     shards: Vec<Shard>,
     /// When each shard wants its next turn.
@@ -47,14 +47,14 @@ impl Engine {
             settings: settings.clone(),
         };
         let mailbox = Arc::new(Mailbox::default());
-        let world = Arc::new(World::new(parts, mailbox.clone()));
-        Self { world, mailbox, shards: Vec::new(), next_ms: Vec::new() }
+        let shared = Arc::new(Shared::new(parts, mailbox.clone()));
+        Self { shared, mailbox, shards: Vec::new(), next_ms: Vec::new() }
     }
 
     pub(crate) fn open(&mut self, shards: u16, seed: u64, now_ms: i64) -> Result<(), String> {
         for number in 0..shards {
             let place = everstep_store::Shard(number);
-            let shard = Shard::open(place, self.world.clone(), seed, now_ms);
+            let shard = Shard::open(place, self.shared.clone(), seed, now_ms);
             self.shards.push(shard.map_err(|error| format!("shard {number}: {error}"))?);
         }
         self.next_ms = vec![Some(now_ms); self.shards.len()];
@@ -63,7 +63,7 @@ impl Engine {
 
     /// Whether nothing can be done any more.
     pub(crate) fn has_failed(&self) -> bool {
-        self.world.failure().is_some()
+        self.shared.failure().is_some()
     }
 
     pub(crate) fn shard_count(&self) -> usize {

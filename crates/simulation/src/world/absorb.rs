@@ -111,7 +111,7 @@ impl World {
             (Ask::Report { say: Say::Started, .. }, _) => {
                 self.taken(number, (request.subject, &request.ask), &reply);
             }
-            (_, Err(Error::Store(_) | Error::Stopped | Error::Busy)) if self.dice.percent(70) => {
+            (_, Err(Error::Failed(_) | Error::Stopped | Error::Busy)) if self.dice.percent(70) => {
                 self.try_again(&request);
             }
             _ => {}

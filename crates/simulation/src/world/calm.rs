@@ -81,7 +81,8 @@ impl World {
         self.rest()?;
         let functions = &self.evidence.functions.settings;
         let kept = self.evidence.settings.retention_ms.unwrap_or(0);
-        let sweep_every_ms = self.evidence.settings.sweep_every_ms.max(functions.sweep_every_ms);
+        let sweep_every_ms =
+            self.evidence.settings.shards.sweep_every_ms.max(functions.shards.sweep_every_ms);
         {
             self.true_ms += kept.max(functions.retention_ms);
             for _ in 0..12 {

@@ -12,7 +12,7 @@ mod workers;
 use std::sync::{Arc, Mutex};
 
 use everstep_executions::{
-    ExecutionId, Message, Parts, Postbox, Revision, Settings, Silent, World as Runtime,
+    ExecutionId, Message, Parts, Revision, Settings, Shared as Runtime, Silent,
 };
 use everstep_store::Behaviour;
 
@@ -246,18 +246,24 @@ impl World {
 
 pub(crate) type Mailbox = Post<ExecutionId, Message>;
 
-impl Postbox for Mailbox {
-    fn post(&self, id: ExecutionId, message: Message) {
-        self.put(id, message);
+impl everstep_shards::Mailbox<Message> for Mailbox {
+    fn post(&self, message: Message) {
+        self.put(message.id(), message);
     }
 }
 
 fn settings(dice: &mut Dice) -> Settings {
+    let horizon_ms = dice.pick(&[MINUTE_MS, 10 * MINUTE_MS, 10 * MINUTE_MS]);
+    let sweep_every_ms = dice.pick(&[MINUTE_MS, 10 * MINUTE_MS]);
+    let shards = everstep_shards::Settings {
+        horizon_ms,
+        sweep_every_ms,
+        ..everstep_shards::Settings::default()
+    };
     Settings {
-        horizon_ms: dice.pick(&[MINUTE_MS, 10 * MINUTE_MS, 10 * MINUTE_MS]),
+        shards,
         resident_max: dice.pick(&[0, 1, 3, 1024]),
         retention_ms: dice.pick(&[None, Some(90 * 24 * HOUR_MS), Some(20 * MINUTE_MS)]),
-        sweep_every_ms: dice.pick(&[MINUTE_MS, 10 * MINUTE_MS]),
         ..Settings::default()
     }
 }

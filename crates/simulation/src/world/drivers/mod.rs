@@ -203,7 +203,7 @@ impl World {
         let answers = self.shells.answers.clone();
         Box::new(move |answer| {
             let input = match answer {
-                Err(Error::Stopped | Error::Store(_) | Error::Damaged(_)) => Input::Drop,
+                Err(Error::Stopped | Error::Failed(_)) => Input::Drop,
                 answer => wrap(answer),
             };
             answers.lock().unwrap_or_else(PoisonError::into_inner).push((shell, input));

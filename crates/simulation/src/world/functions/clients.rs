@@ -152,7 +152,7 @@ impl World {
         }
         let passing = matches!(
             reply,
-            Err(Error::Store(_) | Error::Stopped | Error::Busy | Error::NoSuchFunction(_))
+            Err(Error::Failed(_) | Error::Stopped | Error::Busy | Error::NoSuchFunction(_))
         );
         if passing && self.dice.percent(60) {
             self.ask_again(request);

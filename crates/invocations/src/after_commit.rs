@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use everstep_shards::{Effect, Mailbox};
+
 use crate::concurrency::Permit;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::function::{Attempt, Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::Invocation;
-use crate::message::{Message, Postbox, Reply};
-use crate::world::World;
+use crate::message::{Message, Reply};
+use crate::shared::Shared;
 
-pub(crate) enum After {
+pub(crate) enum AfterCommit {
     Start(Box<Attempt>, Permit),
     Kill(AttemptId),
     Post(Message),
@@ -18,46 +20,39 @@ pub(crate) enum After {
     Observe(Box<Invocation>),
 }
 
-impl After {
+impl AfterCommit {
     /// An answer that is known, once it counts.
     pub(crate) fn reply<T: Send + 'static>(reply: Reply<T>, answer: Result<T>) -> Self {
         Self::Answer(Box::new(move |outcome| reply(outcome.and(answer))))
     }
+}
 
-    /// What is to follow a commit, or does not because there was none.
-    pub(crate) fn follow(all: Vec<Self>, commit: everstep_store::Result<()>, world: &World) {
-        match commit {
-            Ok(()) => all.into_iter().for_each(|after| after.run(world)),
-            Err(error) => {
-                let error = world.fail(error.into());
-                all.into_iter().for_each(|after| after.refuse(&error));
-            }
-        }
-    }
+impl Effect for AfterCommit {
+    type Outside = Shared;
 
-    pub(crate) fn run(self, world: &World) {
+    fn run(self, shared: &Shared) {
         match self {
             Self::Start(attempt, permit) => {
                 let running = Running {
                     invocation: attempt.invocation,
                     attempt: attempt.id,
-                    postbox: world.postbox.clone(),
+                    mailbox: shared.mailbox.clone(),
                     _permit: permit,
                     told: false,
                 };
                 let done = move |outcome, receipt| running.end(outcome, receipt);
-                world.functions.start(*attempt, Box::new(done));
+                shared.functions.start(*attempt, Box::new(done));
             }
-            Self::Kill(attempt) => world.functions.kill(attempt),
-            Self::Post(message) => world.postbox.post(message.id(), message),
+            Self::Kill(attempt) => shared.functions.kill(attempt),
+            Self::Post(message) => shared.mailbox.post(message),
             Self::Answer(answer) => answer(Ok(())),
-            Self::Observe(invocation) => world.observer.changed(&invocation),
+            Self::Observe(invocation) => shared.observer.changed(&invocation),
         }
     }
 
-    pub(crate) fn refuse(self, error: &Error) {
+    fn refuse(self, error: &everstep_shards::Error) {
         if let Self::Answer(answer) = self {
-            answer(Err(error.clone()));
+            answer(Err(error.clone().into()));
         }
     }
 }
@@ -66,7 +61,7 @@ impl After {
 struct Running {
     invocation: InvocationId,
     attempt: AttemptId,
-    postbox: Arc<dyn Postbox>,
+    mailbox: Arc<dyn Mailbox<Message>>,
     _permit: Permit,
     told: bool,
 }
@@ -79,7 +74,7 @@ impl Running {
     fn tell(&mut self, outcome: Outcome, receipt: Receipt) {
         self.told = true;
         let (id, attempt) = (self.invocation, self.attempt);
-        self.postbox.post(id, Message::Ended { id, attempt, outcome, receipt });
+        self.mailbox.post(Message::Ended { id, attempt, outcome, receipt });
     }
 }
 

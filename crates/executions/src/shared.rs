@@ -1,13 +1,12 @@
 //! What all shards of an engine share.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use everstep_store::{Done, Ledger, Shard, Store};
+use everstep_shards::{Failure, Mailbox, Outside};
+use everstep_store::{Done, Store};
 
-use crate::after::After;
-use crate::error::{Error, Result};
-use crate::layout;
-use crate::message::Postbox;
+use crate::error::Result;
+use crate::message::Message;
 use crate::observer::Observer;
 use crate::reader::Reader;
 use crate::revision::{Prepared, Revision, Revisions};
@@ -24,33 +23,33 @@ pub struct Parts {
 
 /// Held by shards and by commits on their way, and by nothing else: when the shards are gone, so are the
 /// runner and the observer.
-pub struct World {
+pub struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) runner: Arc<dyn TaskRunner>,
     pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) postbox: Arc<dyn Postbox>,
+    pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
     pub(crate) revisions: Arc<Revisions>,
     pub(crate) settings: Settings,
-    failure: Arc<OnceLock<Error>>,
+    failure: Failure,
 }
 
-impl World {
+impl Shared {
     #[must_use]
-    pub fn new(parts: Parts, postbox: Arc<dyn Postbox>) -> Self {
+    pub fn new(parts: Parts, mailbox: Arc<dyn Mailbox<Message>>) -> Self {
         let reader = Reader::new(parts.store.clone());
-        Self::with(parts, reader, postbox, Arc::default())
+        Self::with(parts, reader, mailbox, Failure::default())
     }
 
     /// Shares what is read and why it failed with `reader` and `failure`.
     pub(crate) fn with(
         parts: Parts,
         reader: Reader,
-        postbox: Arc<dyn Postbox>,
-        failure: Arc<OnceLock<Error>>,
+        mailbox: Arc<dyn Mailbox<Message>>,
+        failure: Failure,
     ) -> Self {
         let Parts { store, runner, observer, settings } = parts;
         let revisions = reader.revisions;
-        Self { store, runner, observer, postbox, revisions, settings, failure }
+        Self { store, runner, observer, mailbox, revisions, settings, failure }
     }
 
     #[must_use]
@@ -63,29 +62,19 @@ impl World {
         self.revisions.keep(revision, done)
     }
 
-    /// Makes the caller the owner of a shard's executions.
-    pub(crate) fn take_over(self: &Arc<Self>, shard: Shard, owner: Vec<u8>) -> Ledger {
-        let world = self.clone();
-        let done = Box::new(move |outcome| After::follow(Vec::new(), outcome, &world));
-        Ledger::take_over(self.store.clone(), shard, layout::OWNER, owner, done)
-    }
-
-    /// Why nothing can be done any more, if so. The first error of a commit is the last word: what was
-    /// decided in memory may not be what is stored, so all of it is given up.
+    /// Why nothing can be done any more, if so.
     #[must_use]
-    pub fn failure(&self) -> Option<&Error> {
+    pub fn failure(&self) -> Option<&everstep_shards::Error> {
         self.failure.get()
     }
+}
 
-    pub(crate) fn fail(&self, error: Error) -> Error {
-        let mut first = false;
-        let failure = self.failure.get_or_init(|| {
-            first = true;
-            error
-        });
-        if first {
-            self.observer.failed(failure);
-        }
-        failure.clone()
+impl Outside for Shared {
+    fn latch(&self) -> &Failure {
+        &self.failure
+    }
+
+    fn failed(&self, error: &everstep_shards::Error) {
+        self.observer.failed(&error.clone().into());
     }
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use everstep_history::Attempt;
+use everstep_shards::Effect;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::failed::Failed;
 use crate::id::ExecutionId;
 use crate::observer::Step;
+use crate::shared::Shared;
 use crate::task::{Cancelled, Receipt, Task};
-use crate::world::World;
 
-pub(crate) enum After {
+pub(crate) enum AfterCommit {
     Dispatch(Box<Task>),
     /// What step `sequence` no longer waits for.
     Cancel {
@@ -27,7 +28,7 @@ pub(crate) enum After {
 
 pub(crate) type Answer = Box<dyn FnOnce(Result<()>) + Send>;
 
-impl After {
+impl AfterCommit {
     /// An answer that is known, once it counts.
     pub(crate) fn reply<T: Send + 'static>(
         reply: crate::message::Reply<T>,
@@ -35,42 +36,35 @@ impl After {
     ) -> Self {
         Self::Answer(Box::new(move |outcome| reply(outcome.and(answer))))
     }
+}
 
-    /// What is to follow a commit, or does not because there was none.
-    pub(crate) fn follow(all: Vec<Self>, commit: everstep_store::Result<()>, world: &World) {
-        match commit {
-            Ok(()) => all.into_iter().for_each(|after| after.run(world)),
-            Err(error) => {
-                let error = world.fail(error.into());
-                all.into_iter().for_each(|after| after.refuse(&error));
-            }
-        }
-    }
+impl Effect for AfterCommit {
+    type Outside = Shared;
 
-    pub(crate) fn run(self, world: &World) {
+    fn run(self, shared: &Shared) {
         match self {
-            Self::Dispatch(task) => world.runner.dispatch(*task),
+            Self::Dispatch(task) => shared.runner.dispatch(*task),
             Self::Cancel { id, arn, attempts, sequence } => {
-                let postbox = world.postbox.clone();
-                let receipt = Arc::new(Receipt { execution: id, sequence, postbox });
-                cancel(world, &arn, &attempts, &receipt);
+                let mailbox = shared.mailbox.clone();
+                let receipt = Arc::new(Receipt { execution: id, sequence, mailbox });
+                cancel(shared, &arn, &attempts, &receipt);
             }
-            Self::Tell(failed) => world.runner.tell(*failed),
+            Self::Tell(failed) => shared.runner.tell(*failed),
             Self::Answer(answer) => answer(Ok(())),
-            Self::Observe(step) => world.observer.stepped(*step),
+            Self::Observe(step) => shared.observer.stepped(*step),
         }
     }
 
-    pub(crate) fn refuse(self, error: &Error) {
+    fn refuse(self, error: &everstep_shards::Error) {
         if let Self::Answer(answer) = self {
-            answer(Err(error.clone()));
+            answer(Err(error.clone().into()));
         }
     }
 }
 
-fn cancel(world: &World, arn: &Arc<str>, attempts: &[Attempt], receipt: &Arc<Receipt>) {
+fn cancel(shared: &Shared, arn: &Arc<str>, attempts: &[Attempt], receipt: &Arc<Receipt>) {
     for attempt in attempts {
-        world.runner.cancel(Cancelled {
+        shared.runner.cancel(Cancelled {
             execution: receipt.execution,
             execution_arn: arn.clone(),
             attempt: *attempt,

@@ -1,0 +1,38 @@
+//! What can be set for every engine.
+
+use crate::clock::entropy;
+
+/// Each bound says what it guards.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Timers that are due within this time are held in memory, all others in the store alone.
+    pub horizon_ms: i64,
+    /// How often a shard looks for what to remove.
+    pub sweep_every_ms: i64,
+    /// Requests that may wait for a shard's thread before others are refused.
+    pub queue_max: usize,
+    /// Threads that shards are spread over; 0 for as many as there are processors.
+    pub workers: usize,
+    /// What ids, jitter and the like are drawn from; `None` to draw that too.
+    pub seed: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            horizon_ms: 10 * 60 * 1000,
+            sweep_every_ms: 60 * 1000,
+            queue_max: 10_000,
+            workers: 0,
+            seed: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The seed that is set, or one that no other process has.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(entropy)
+    }
+}
