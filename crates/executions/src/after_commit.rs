@@ -8,6 +8,7 @@ use everstep_shards::Effect;
 use crate::error::Result;
 use crate::failed::Failed;
 use crate::id::ExecutionId;
+use crate::message::Message;
 use crate::observer::Step;
 use crate::shared::Shared;
 use crate::task::{Cancelled, Receipt, Task};
@@ -21,7 +22,8 @@ pub(crate) enum AfterCommit {
         attempts: Vec<Attempt>,
         sequence: u32,
     },
-    Tell(Box<Failed>),
+    Notify(Box<Failed>),
+    Post(Message),
     Answer(Answer),
     Observe(Box<Step>),
 }
@@ -49,7 +51,8 @@ impl Effect for AfterCommit {
                 let receipt = Arc::new(Receipt { execution: id, sequence, mailbox });
                 cancel(shared, &arn, &attempts, &receipt);
             }
-            Self::Tell(failed) => shared.runner.tell(*failed),
+            Self::Notify(failed) => shared.mailbox.post(Message::Notify(failed)),
+            Self::Post(message) => shared.mailbox.post(message),
             Self::Answer(answer) => answer(Ok(())),
             Self::Observe(step) => shared.observer.stepped(*step),
         }

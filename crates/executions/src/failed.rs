@@ -1,4 +1,4 @@
-//! Executions that did not succeed, on their way to whom their machine names.
+//! Notifications of executions that did not succeed, on their way to the destination that their machine names.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::message::Message;
 use crate::summary::Standing;
 use crate::task::request_id;
 
-/// An execution that did not succeed, to be told to [`Ending::target`]. Until [`Failed::told`] is durable it
-/// comes again after each start: who drops it has not told it.
+/// A notification that an execution did not succeed, for [`Ending::target`]. Until [`Failed::told`] is durable it
+/// comes again: after a pause if [`Failed::retry`] is called, and after each start.
 #[derive(Clone)]
 pub struct Failed {
     pub execution: ExecutionId,
@@ -24,10 +24,18 @@ pub struct Failed {
     pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
 }
 
+/// One end of one execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NotificationId {
+    pub(crate) execution: ExecutionId,
+    pub(crate) sequence: u32,
+    pub(crate) started_ms: i64,
+}
+
 /// How an execution stood when it failed, which a redrive may have changed since.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Ending {
-    /// Who is to be told, as the machine said when the execution was started.
+    /// The destination, as the machine named it when the execution was started.
     #[n(0)]
     pub target: String,
     #[n(1)]
@@ -52,10 +60,19 @@ impl Failed {
         request_id(&format!("{execution_arn} {started_ms} {sequence}"))
     }
 
-    /// It has arrived, or is durable where it goes on from.
+    /// The notification has arrived, or is durable elsewhere.
     pub fn told(&self) {
-        let (id, started_ms, sequence) = (self.execution, self.started_ms, self.sequence);
-        self.mailbox.post(Message::Told { id, started_ms, sequence });
+        self.mailbox.post(Message::Notified(self.key()));
+    }
+
+    /// The notification has not arrived: it comes again after a pause, which grows with each failure.
+    pub fn retry(&self) {
+        self.mailbox.post(Message::NotNotified(self.key()));
+    }
+
+    pub(crate) fn key(&self) -> NotificationId {
+        let Self { execution, sequence, started_ms, .. } = *self;
+        NotificationId { execution, sequence, started_ms }
     }
 }
 

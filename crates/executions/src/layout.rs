@@ -1,9 +1,11 @@
 //! Where the runtime's rows are: the keys of each space. `docs/design/storage.md` says the same in
 //! words.
 
+use everstep_shards::Cursor;
 use everstep_shards::keys::{self, ordered, parse_ordered};
 use everstep_store::after_prefix;
 
+use crate::failed::NotificationId;
 use crate::id::{ExecutionId, ListId};
 use crate::revision::RevisionId;
 use crate::summary::Standing;
@@ -31,27 +33,38 @@ pub(crate) fn outbox(id: ExecutionId, sequence: u32) -> Vec<u8> {
     [id.bytes().as_slice(), &sequence.to_be_bytes()].concat()
 }
 
-/// `Outbox`: a step that ended an execution, of which somebody must be told → what. The start tells
-/// executions of one name apart.
-pub(crate) fn telling(id: ExecutionId, sequence: u32, started_ms: i64) -> Vec<u8> {
-    [outbox(id, sequence).as_slice(), &ordered(started_ms)].concat()
+/// `Outbox`: a step that ended an execution, of which a destination must be notified → what. The start
+/// distinguishes executions of one name.
+pub(crate) fn notification(id: NotificationId) -> Vec<u8> {
+    [outbox(id.execution, id.sequence).as_slice(), &ordered(id.started_ms)].concat()
+}
+
+/// Where notifications are to be read from.
+pub(crate) fn outbox_from(cursor: &Cursor) -> Vec<u8> {
+    match cursor {
+        Cursor::Start => Vec::new(),
+        Cursor::After(key) => [key.as_slice(), &[0]].concat(),
+    }
 }
 
 /// What a row of the outbox is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Errand {
+pub(crate) enum OutboxKey {
     Cancel { id: ExecutionId, sequence: u32 },
-    Tell { id: ExecutionId, sequence: u32, started_ms: i64 },
+    Notify(NotificationId),
 }
 
-pub(crate) fn parse_outbox(key: &[u8]) -> Option<Errand> {
+pub(crate) fn parse_outbox(key: &[u8]) -> Option<OutboxKey> {
     let (id, rest) = key.split_at_checked(16)?;
     let (sequence, started) = rest.split_at_checked(4)?;
     let id = ExecutionId::from_bytes(id)?;
     let sequence = u32::from_be_bytes(sequence.try_into().ok()?);
     Some(match started {
-        [] => Errand::Cancel { id, sequence },
-        started => Errand::Tell { id, sequence, started_ms: parse_ordered(started)? },
+        [] => OutboxKey::Cancel { id, sequence },
+        started => {
+            let started_ms = parse_ordered(started)?;
+            OutboxKey::Notify(NotificationId { execution: id, sequence, started_ms })
+        }
     })
 }
 
@@ -157,10 +170,10 @@ mod tests {
     #[test]
     fn keys_say_what_they_name() {
         let id = ExecutionId::of("a");
-        let cancel = Errand::Cancel { id, sequence: 7 };
+        let cancel = OutboxKey::Cancel { id, sequence: 7 };
         assert_eq!(parse_outbox(&outbox(id, 7)), Some(cancel));
-        let tell = Errand::Tell { id, sequence: 7, started_ms: -3 };
-        assert_eq!(parse_outbox(&telling(id, 7, -3)), Some(tell));
+        let failed = NotificationId { execution: id, sequence: 7, started_ms: -3 };
+        assert_eq!(parse_outbox(&notification(failed)), Some(OutboxKey::Notify(failed)));
         assert_eq!(parse_near(&near(id)), Some(id));
         assert_eq!(keys::parse_at(&far(-5, id)), Some((-5, id)));
         assert_eq!(parse_closed(&closed(99, id)), Some((99, id)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use everstep_interpreter::{Attempt, Failure, Payload, Status};
 
 use crate::error::{Error, Result};
+use crate::failed::{Failed, NotificationId};
 use crate::id::{ExecutionId, ListId};
 use crate::revision::Prepared;
 use crate::task::Report;
@@ -64,12 +65,13 @@ pub enum Message {
         id: ExecutionId,
         sequence: u32,
     },
-    /// Who was to know of an execution's end knows.
-    Told {
-        id: ExecutionId,
-        started_ms: i64,
-        sequence: u32,
-    },
+    /// The failure of an execution is durable: its destination is to be notified.
+    Notify(Box<Failed>),
+    Notified(NotificationId),
+    /// The destination could not be notified.
+    NotNotified(NotificationId),
+    /// A notification is not stored any more.
+    NotificationRemoved(NotificationId),
 }
 
 /// What somebody else wants to know of an execution, kept beside it and removed with it; the execution
@@ -137,7 +139,11 @@ impl Message {
             | Self::Note { reply, .. } => reply(Err(error)),
             Self::Stop { reply, .. } | Self::Redrive { reply, .. } => reply(Err(error)),
             Self::Watch { reply, .. } => reply(Err(error)),
-            Self::Delivered { .. } | Self::Told { .. } => {}
+            Self::Delivered { .. }
+            | Self::Notify(_)
+            | Self::Notified(_)
+            | Self::NotNotified(_)
+            | Self::NotificationRemoved(_) => {}
         }
     }
 
@@ -153,8 +159,11 @@ impl Message {
             | Self::Watch { id, .. }
             | Self::Delete { id, .. }
             | Self::Note { id, .. }
-            | Self::Delivered { id, .. }
-            | Self::Told { id, .. } => *id,
+            | Self::Delivered { id, .. } => *id,
+            Self::Notify(failed) => failed.execution,
+            Self::Notified(id) | Self::NotNotified(id) | Self::NotificationRemoved(id) => {
+                id.execution
+            }
         }
     }
 }
@@ -173,7 +182,10 @@ impl fmt::Debug for Message {
             Self::Delete { id, .. } => write!(f, "Delete({id:?})"),
             Self::Note { id, notes, .. } => write!(f, "Note({id:?}, {})", notes.len()),
             Self::Delivered { id, sequence } => write!(f, "Delivered({id:?}, {sequence})"),
-            Self::Told { id, sequence, .. } => write!(f, "Told({id:?}, {sequence})"),
+            Self::Notify(failed) => write!(f, "Notify({failed:?})"),
+            Self::Notified(id) => write!(f, "Notified({id:?})"),
+            Self::NotNotified(id) => write!(f, "NotNotified({id:?})"),
+            Self::NotificationRemoved(id) => write!(f, "NotificationRemoved({id:?})"),
         }
     }
 }

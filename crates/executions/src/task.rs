@@ -26,8 +26,8 @@ pub trait TaskRunner: Send + Sync {
     /// attempt may be unknown here, or long over.
     fn cancel(&self, cancelled: Cancelled);
 
-    /// An execution did not succeed, and its machine has somebody told of that. Called once that is durable,
-    /// and after each start until [`Failed::told`] is. Whoever does not tell it leaves it to the next start.
+    /// An execution did not succeed, and its machine names a destination for that. Called once the failure is
+    /// durable, and again after [`Failed::retry`] and after each start until [`Failed::told`] is durable.
     fn tell(&self, _failed: Failed) {}
 
     /// Whether an activity that a definition names does not exist. Called before an execution that may

@@ -388,6 +388,54 @@ fn a_failure_is_told_until_somebody_says_that_he_knows() {
 }
 
 #[test]
+fn a_notification_that_did_not_arrive_is_retried_after_a_growing_pause() {
+    let mut stage = Stage::new(Settings::default());
+    stage.start_told(&wait(3600), "a").expect("starts");
+    stage.stop("a");
+    let first = stage.failed().pop().expect("it is notified");
+    for pause in [SECOND, 2 * SECOND, 4 * SECOND] {
+        first.retry();
+        stage.deliver();
+        stage.pass(pause - 1);
+        assert!(stage.failed().is_empty(), "not yet");
+        stage.pass(1);
+        let again = stage.failed().pop().expect("it is retried");
+        assert_eq!((again.id(), &again.ending), (first.id(), &first.ending));
+    }
+    first.told();
+    stage.deliver();
+    stage.pass(HOUR);
+    assert!(stage.failed().is_empty());
+    assert_eq!(stage.rows(Space::Outbox), 0);
+}
+
+#[test]
+fn notifications_beyond_the_bound_wait_in_the_store() {
+    let mut settings = Settings::default();
+    settings.shards.deliveries_max = 4;
+    let mut stage = Stage::new(settings);
+    for n in 0..10 {
+        stage.start_told(&wait(3600), &format!("e{n}")).expect("starts");
+        stage.stop(&format!("e{n}"));
+    }
+    let mut stage = stage.restart_after(SECOND);
+    let mut names = Vec::new();
+    for _ in 0..10 {
+        let failed = stage.failed();
+        assert!(failed.len() <= 4, "no more are in memory");
+        for failed in failed {
+            failed.told();
+            names.push(failed.execution_arn.to_string());
+        }
+        stage.deliver();
+        stage.pass(1);
+    }
+    names.sort();
+    assert_eq!(names, (0..10).map(|n| format!("e{n}")).collect::<Vec<_>>(), "each once");
+    assert_eq!(stage.rows(Space::Outbox), 0);
+}
+
+#[test]
 fn each_failure_of_a_redriven_execution_is_told_for_itself() {
     let mut stage = Stage::new(Settings::default());
     stage.start_told(&wait(3600), "a").expect("starts");

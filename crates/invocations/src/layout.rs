@@ -5,7 +5,7 @@ pub(crate) use everstep_shards::keys::parse_at;
 use everstep_store::after_prefix;
 
 use crate::id::{Addressee, InvocationId};
-use crate::shard::Cursor;
+use everstep_shards::Cursor;
 
 /// `Invocations`: what is known of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

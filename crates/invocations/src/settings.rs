@@ -14,8 +14,6 @@ pub struct Settings {
     pub backlog_max: usize,
     /// Calls of one function that may wait for a slot without being written down.
     pub calls_max: usize,
-    /// Deliveries to one addressee that a shard has under way or waits to repeat; others wait in the store.
-    pub deliveries_max: usize,
     /// The largest event, and the largest answer, in bytes.
     pub payload_bytes_max: usize,
     /// How many destinations may follow from each other before the next is parked.
@@ -36,9 +34,8 @@ impl Default for Settings {
             watchers_max: 10_000,
             backlog_max: 100_000,
             calls_max: 1000,
-            deliveries_max: 100,
             payload_bytes_max: 6 * 1024 * 1024,
-            depth_max: 16,
+            depth_max: everstep_shards::DEPTH_MAX,
             session_steps_max: 1000,
         }
     }

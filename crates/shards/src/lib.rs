@@ -4,7 +4,8 @@
 //! thread ([`Lanes`]) that takes messages one at a time, decides on what is in memory ([`Slots`]), hands
 //! rows over ([`Ledger`]) and goes on. What follows from a commit ([`Effect`]) leaves when it is durable. If
 //! one fails, everything is given up ([`Failure`]). What must be done later is a timer ([`Timers`]): a row,
-//! read into memory when it comes near.
+//! read into memory when it comes near. What must be delivered is a row too, until its receipt is durable
+//! ([`Outbox`]).
 //!
 //! What shards do is not known here, nor what rows mean.
 
@@ -16,6 +17,7 @@ pub mod keys;
 mod lanes;
 mod ledger;
 mod mailbox;
+mod outbox;
 pub mod row;
 mod settings;
 mod slots;
@@ -33,6 +35,7 @@ pub use keys::Id;
 pub use lanes::{Lanes, Message, Shard};
 pub use ledger::Ledger;
 pub use mailbox::Mailbox;
+pub use outbox::{Cursor, DEPTH_MAX, Outbox};
 pub use settings::Settings;
 pub use slots::{Slot, Slots};
 pub use timers::Timers;

@@ -11,6 +11,8 @@ pub struct Settings {
     pub sweep_every_ms: i64,
     /// Requests that may wait for a shard's thread before others are refused.
     pub queue_max: usize,
+    /// Deliveries to one destination that a shard has under way or waits to retry; others wait in the store.
+    pub deliveries_max: usize,
     /// Threads that shards are spread over; 0 for as many as there are processors.
     pub workers: usize,
     /// What ids, jitter and the like are drawn from; `None` to draw that too.
@@ -23,6 +25,7 @@ impl Default for Settings {
             horizon_ms: 10 * 60 * 1000,
             sweep_every_ms: 60 * 1000,
             queue_max: 10_000,
+            deliveries_max: 100,
             workers: 0,
             seed: None,
         }

@@ -22,13 +22,14 @@ use std::sync::Arc;
 
 use everstep_history::{Attempt, Event};
 use everstep_interpreter::{Execution, undelivered};
-use everstep_shards::{Ledger, Slots, Timers};
+use everstep_shards::{Ledger, Outbox, Slots, Timers};
 use everstep_store::{Space, each_row};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
+use crate::failed::NotificationId;
 use crate::id::ExecutionId;
 use crate::layout;
 use crate::message::Message;
@@ -46,6 +47,8 @@ pub struct Shard {
     recovery: VecDeque<ExecutionId>,
     /// Signs of life that executions expect which are not in memory now.
     heartbeats: HashMap<ExecutionId, Vec<(Attempt, i64)>>,
+    /// Notifications by destination.
+    outbox: Outbox<NotificationId, String>,
     ledger: Ledger<AfterCommit>,
     uses: u64,
     /// Removals that are on their way, each with the commit to wait for.
@@ -83,6 +86,7 @@ impl Shard {
             unrecovered: HashSet::new(),
             recovery: VecDeque::new(),
             heartbeats: HashMap::new(),
+            outbox: Outbox::new(shared.settings.shards.deliveries_max),
             uses: 0,
             next_sweep_ms: now_ms + shared.settings.shards.sweep_every_ms,
             removing: HashMap::new(),
@@ -141,7 +145,10 @@ impl Shard {
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Delete { id, reply } => self.delete(id, reply, now_ms),
             Message::Delivered { id, sequence } => self.delivered(id, sequence),
-            Message::Told { id, started_ms, sequence } => self.told(id, started_ms, sequence),
+            Message::Notify(failed) => self.notify(*failed),
+            Message::Notified(id) => self.notified(id),
+            Message::NotNotified(id) => self.outbox.retry(id, now_ms),
+            Message::NotificationRemoved(id) => self.outbox.remove(id),
         }
     }
 

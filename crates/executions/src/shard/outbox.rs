@@ -1,15 +1,16 @@
-//! What a step asked for outside and nobody has confirmed: attempts to be cancelled, failures to be told.
+//! What a step asked for outside and nobody has confirmed: attempts to be cancelled, destinations to be notified of
+//! failures.
 
 use everstep_history::{Attempt, FrameId};
-use everstep_shards::Effect;
-use everstep_store::{Batch, Space, each_row};
+use everstep_shards::{Effect, Error, Result};
+use everstep_store::{Batch, Scan, Space, each_row};
 
 use super::Shard;
 use crate::after_commit::AfterCommit;
-use crate::error::{Error, Result};
-use crate::failed::{Ending, Failed};
+use crate::failed::{Ending, Failed, NotificationId};
 use crate::id::ExecutionId;
-use crate::layout::{self, Errand};
+use crate::layout::{self, OutboxKey};
+use crate::message::Message;
 use crate::summary::Summary;
 
 pub(super) fn encode(attempts: &[Attempt]) -> Vec<u8> {
@@ -37,13 +38,11 @@ impl Shard {
     pub(super) fn empty_outbox(&mut self) -> Result<()> {
         let (store, place) = (self.shared.store.clone(), (self.shard, Space::Outbox));
         each_row(&*store, place, (&[], &[]), OUTBOX_AT_A_TIME, |(key, row)| {
-            let errand = layout::parse_outbox(&key)
+            let key = layout::parse_outbox(&key)
                 .ok_or_else(|| Error::damaged("a key of the outbox cannot be read"))?;
-            match errand {
-                Errand::Cancel { id, sequence } => self.cancel_again(id, sequence, &row),
-                Errand::Tell { id, sequence, started_ms } => {
-                    self.tell_again(id, sequence, started_ms, &row)
-                }
+            match key {
+                OutboxKey::Cancel { id, sequence } => self.cancel_again(id, sequence, &row),
+                OutboxKey::Notify(id) => self.notify_stored(id, &row),
             }
         })
     }
@@ -60,36 +59,87 @@ impl Shard {
         Ok(())
     }
 
-    fn tell_again(
-        &mut self,
-        id: ExecutionId,
-        sequence: u32,
-        started_ms: i64,
-        row: &[u8],
-    ) -> Result<()> {
-        match self.summary(id)?.filter(|summary| summary.started_ms == started_ms) {
-            Some(summary) => {
-                let (execution_arn, ending) = (summary.arn.into(), Ending::decode(row)?);
-                let (execution, mailbox) = (id, self.shared.mailbox.clone());
-                let failed =
-                    Failed { execution, execution_arn, started_ms, sequence, ending, mailbox };
-                AfterCommit::Tell(Box::new(failed)).run(&self.shared);
-            }
-            None => self.told(id, started_ms, sequence),
+    /// Notifies a destination of a failure that is durable, or leaves that to its row until there is room.
+    pub(super) fn notify(&mut self, failed: Failed) {
+        let id = failed.key();
+        if !self.outbox.knows(id) && self.outbox.admit(id, &failed.ending.target) {
+            self.shared.runner.tell(failed);
+        }
+    }
+
+    fn notify_stored(&mut self, id: NotificationId, row: &[u8]) -> Result<()> {
+        match self.stored(id, row)? {
+            Some(failed) => self.notify(failed),
+            None => self.notified(id),
         }
         Ok(())
     }
 
-    fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
-        let row = self.shared.store.get(self.shard, Space::Executions, &layout::execution(id))?;
-        Ok(row.map(|row| Summary::decode(&row)).transpose()?)
+    /// A notification as its row has it; nothing if its execution is gone.
+    fn stored(&self, id: NotificationId, row: &[u8]) -> Result<Option<Failed>> {
+        let NotificationId { execution, sequence, started_ms } = id;
+        let summary = self.summary(execution)?;
+        let Some(summary) = summary.filter(|summary| summary.started_ms == started_ms) else {
+            return Ok(None);
+        };
+        let (execution_arn, ending) = (summary.arn.into(), Ending::decode(row)?);
+        let mailbox = self.shared.mailbox.clone();
+        Ok(Some(Failed { execution, execution_arn, started_ms, sequence, ending, mailbox }))
     }
 
-    /// Who was to know knows.
-    pub(super) fn told(&mut self, id: ExecutionId, started_ms: i64, sequence: u32) {
+    fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
+        let row = self.shared.store.get(self.shard, Space::Executions, &layout::execution(id))?;
+        row.map(|row| Summary::decode(&row)).transpose()
+    }
+
+    /// The destination was notified. That stays known until the row is gone: it would be read again.
+    pub(super) fn notified(&mut self, id: NotificationId) {
         let mut batch = Batch::new(self.shard);
-        batch.remove(Space::Outbox, layout::telling(id, sequence, started_ms));
-        self.commit(batch, Vec::new());
+        batch.remove(Space::Outbox, layout::notification(id));
+        self.commit(batch, vec![AfterCommit::Post(Message::NotificationRemoved(id))]);
+    }
+
+    /// Repeats notifications that are due, and reads some that there is room for.
+    pub(super) fn notify_due(&mut self, now_ms: i64) -> Result<()> {
+        while let Some(id) = self.outbox.pop_due(now_ms) {
+            let key = layout::notification(id);
+            let row = self.shared.store.get(self.shard, Space::Outbox, &key)?;
+            let failed = row.map(|row| self.stored(id, &row)).transpose()?.flatten();
+            match failed {
+                Some(failed) => self.shared.runner.tell(failed),
+                None => self.notified(id),
+            }
+        }
+        self.read_notifications()
+    }
+
+    fn read_notifications(&mut self) -> Result<()> {
+        let Some((destination, cursor, room)) = self.outbox.next_to_read() else { return Ok(()) };
+        let from = layout::outbox_from(&cursor);
+        let scan = Scan::between(&from, &[], OUTBOX_AT_A_TIME);
+        let rows = self.shared.store.scan(self.shard, Space::Outbox, scan)?;
+        let (mut found, mut last) = (Vec::new(), None);
+        let mut more = rows.len() == OUTBOX_AT_A_TIME;
+        for (key, row) in rows {
+            if found.len() == room {
+                more = true;
+                break;
+            }
+            if let Some(OutboxKey::Notify(id)) = layout::parse_outbox(&key)
+                && Ending::decode(&row)?.target == destination
+            {
+                found.push((id, row));
+            }
+            last = Some(key);
+        }
+        self.outbox.has_read(&destination, &cursor, last.filter(|_| more));
+        for (id, row) in found {
+            // A failure that is on its way to the store is notified when it is there.
+            if !self.outbox.knows(id) && self.slots.is_durable(id.execution, &self.ledger) {
+                self.notify_stored(id, &row)?;
+            }
+        }
+        Ok(())
     }
 
     /// It has been done.

@@ -12,7 +12,7 @@ use super::slot::Slot;
 use crate::after_commit::AfterCommit;
 use crate::error::Error;
 use crate::id::ExecutionId;
-use crate::layout::{self, Errand, Position};
+use crate::layout::{self, OutboxKey, Position};
 use crate::message::{Message, Reply};
 use crate::summary::{Standing, Summary};
 
@@ -138,7 +138,7 @@ impl Shard {
             batch.remove(Space::Catalog, note);
         }
         if !rest {
-            self.untell(id, &mut batch)?;
+            self.forget_notifications(id, &mut batch)?;
             erase(&summary, id, &mut batch);
         }
         let ticket = self.commit(batch, Vec::new());
@@ -146,14 +146,14 @@ impl Shard {
         Ok((!rest).then_some(ticket))
     }
 
-    /// What nobody has been told of an execution goes with it. Should there be more, the next start finds
-    /// it and that its execution is gone.
-    fn untell(&self, id: ExecutionId, batch: &mut Batch) -> Result<()> {
+    /// Notifications that have not arrived go with their execution. Should there be more, the next start finds
+    /// them, and that the execution is gone.
+    fn forget_notifications(&self, id: ExecutionId, batch: &mut Batch) -> Result<()> {
         let from = layout::execution(id);
         let to = after_prefix(&from);
         let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
         for (key, _) in self.shared.store.scan(self.shard, Space::Outbox, scan)? {
-            if matches!(layout::parse_outbox(&key), Some(Errand::Tell { .. })) {
+            if matches!(layout::parse_outbox(&key), Some(OutboxKey::Notify(_))) {
                 batch.remove(Space::Outbox, key);
             }
         }

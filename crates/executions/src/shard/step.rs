@@ -52,7 +52,7 @@ impl Shard {
         let was = Shown::of(&slot);
         slot.note(&events, now_ms);
         self.ask_for(&slot, &events, &mut after);
-        after.extend(self.failed(&slot, &events).map(AfterCommit::Tell));
+        after.extend(self.failed(&slot, &events).map(AfterCommit::Notify));
         if !slot.is_running() {
             let ended = slot.ended();
             let watchers = std::mem::take(&mut slot.watchers);
@@ -87,7 +87,7 @@ impl Shard {
         }
     }
 
-    /// What somebody must be told, if the execution has failed and its machine has that told.
+    /// The notification, if the execution has failed and its machine names a destination.
     fn failed(&self, slot: &Slot, events: &[Event]) -> Option<Box<Failed>> {
         if !slot.is_durable() {
             return None;
@@ -158,9 +158,8 @@ impl Shard {
                     let row = super::outbox::encode(attempts);
                     batch.put(Space::Outbox, layout::outbox(*id, *sequence), row);
                 }
-                AfterCommit::Tell(failed) => {
-                    let Failed { execution, sequence, started_ms, .. } = **failed;
-                    let key = layout::telling(execution, sequence, started_ms);
+                AfterCommit::Notify(failed) => {
+                    let key = layout::notification(failed.key());
                     batch.put(Space::Outbox, key, failed.ending.encoded());
                 }
                 _ => {}

@@ -33,6 +33,9 @@ impl Shard {
             // An engine that cannot read what is due cannot run.
             self.shared.fail(error);
         }
+        if let Err(error) = self.notify_due(now_ms) {
+            self.shared.fail(error);
+        }
         self.sweep_if_due(now_ms);
         self.let_go();
         let ledger = &self.ledger;
@@ -61,7 +64,8 @@ impl Shard {
             return Some(now_ms);
         }
         let sweep = self.shared.settings.retention_ms.map(|_| self.next_sweep_ms);
-        [self.timers.next_ms()].into_iter().chain(sweep).min()
+        let notification = self.outbox.next_ms(now_ms);
+        [self.timers.next_ms()].into_iter().chain(sweep).chain(notification).min()
     }
 
     fn recover_some(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {

@@ -5,9 +5,8 @@
 
 use everstep_store::{Batch, Scan, Space};
 
-use super::Shard;
-use super::outbox::Place;
 use super::slot::Slot;
+use super::{Place, Shard};
 use crate::after_commit::AfterCommit;
 use crate::destination::{Delivered, Delivery};
 use crate::error::Result;
@@ -35,7 +34,7 @@ impl Shard {
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
         if slot.invocation.undelivered.contains(&index) {
             let to = slot.invocation.addressee(index);
-            if self.outbox.enter(place, to, self.shared.settings.deliveries_max)
+            if self.outbox.admit(place, &to)
                 && let Err(error) = self.send(&mut slot, index)
             {
                 self.shared.observer.stranded(id, &error);
@@ -173,7 +172,7 @@ impl Shard {
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
         match outcome {
             Ok(()) => {
-                self.outbox.leave(place);
+                self.outbox.remove(place);
                 let events = decide(&slot.invocation, &Input::Deliver { index }, now_ms, 0.0);
                 if let Ok(events) = events {
                     let before = slot.change(&events);
@@ -183,7 +182,7 @@ impl Shard {
             Err(why) => {
                 let target = Target::from(&*slot.invocation.route_name(index));
                 self.shared.observer.delivery_failed(id, &target, &why);
-                self.outbox.repeat(place, now_ms);
+                self.outbox.retry(place, now_ms);
             }
         }
         self.put_back(slot);
@@ -205,15 +204,14 @@ impl Shard {
             let Some(addressee) = rows.first().and_then(|(key, _)| layout::addressee(key)) else {
                 return Ok(());
             };
-            self.outbox.found(addressee);
+            self.outbox.has_rows(addressee);
             from = layout::after_deliveries(addressee);
         }
     }
 
     /// Reads deliveries that were left by another life, or for which there was no room.
     pub(super) fn read_outbox(&mut self, now_ms: i64) -> everstep_shards::Result<()> {
-        let most = self.shared.settings.deliveries_max;
-        let Some((addressee, cursor, room)) = self.outbox.next_to_read(most) else {
+        let Some((addressee, cursor, room)) = self.outbox.next_to_read() else {
             return Ok(());
         };
         let (from, to) =
@@ -221,7 +219,7 @@ impl Shard {
         let scan = Scan::between(&from, &to, room);
         let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
         let last = rows.last().filter(|_| rows.len() == room).map(|(key, _)| key.clone());
-        self.outbox.has_read(addressee, &cursor, last);
+        self.outbox.has_read(&addressee, &cursor, last);
         for (key, _) in rows {
             let Some((id, index)) = layout::parse_delivery(&key) else { continue };
             // Its end may be on its way to the store, and nothing leaves before that is there.

@@ -11,7 +11,6 @@
 
 mod accept;
 mod deliver;
-mod outbox;
 mod redrive;
 mod requests;
 mod session;
@@ -24,24 +23,24 @@ mod tick;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use everstep_shards::{Ledger, Slots, Timers};
+use everstep_shards::{Ledger, Outbox, Slots, Timers};
 use everstep_store::Space;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
-use crate::id::InvocationId;
+use crate::id::{Addressee, InvocationId};
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
 use crate::message::Message;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::synchronous;
-use outbox::Outbox;
 use slot::Slot;
 
-pub(crate) use outbox::Cursor;
+/// A delivery, by its invocation and the index of its route.
+type Place = (InvocationId, u32);
 
 pub struct Shard {
     shard: everstep_store::Shard,
@@ -50,7 +49,7 @@ pub struct Shard {
     /// Sessions that were changed, each with the commit to wait for.
     sessions: HashMap<InvocationId, (Session, u64)>,
     timers: Timers<InvocationId>,
-    outbox: Outbox,
+    outbox: Outbox<Place, Addressee>,
     /// How many wait for an end.
     watching: usize,
     ledger: Ledger<AfterCommit>,
@@ -80,7 +79,7 @@ impl Shard {
             slots: Slots::default(),
             sessions: HashMap::new(),
             timers: Timers::new(shared.settings.shards.horizon_ms),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(shared.settings.shards.deliveries_max),
             watching: 0,
             next_sweep_ms: now_ms.saturating_add(shared.settings.shards.sweep_every_ms),
             chance,

@@ -120,7 +120,7 @@ impl Shard {
         for index in std::mem::take(&mut slot.invocation.undelivered) {
             let key = layout::delivery(slot.invocation.addressee(index), id, index);
             batch.remove(Space::InvocationOrders, key);
-            self.outbox.leave((id, index));
+            self.outbox.remove((id, index));
         }
         slot.gone = true;
         slot.ticket = self.commit(batch, after);

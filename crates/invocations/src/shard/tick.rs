@@ -34,8 +34,7 @@ impl Shard {
     }
 
     fn next_ms(&self, now_ms: i64) -> i64 {
-        let settings = &self.shared.settings;
-        let outbox = self.outbox.next_ms(settings.deliveries_max, now_ms);
+        let outbox = self.outbox.next_ms(now_ms);
         let next_ms = self.timers.next_ms().min(self.next_sweep_ms);
         outbox.map_or(next_ms, |outbox| next_ms.min(outbox))
     }

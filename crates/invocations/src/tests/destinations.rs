@@ -153,7 +153,7 @@ fn a_destination_that_was_down_is_told_later_and_once() {
 #[test]
 fn more_deliveries_than_there_is_room_for_wait_in_the_store() {
     let mut house = House::new();
-    house.settings.deliveries_max = 4;
+    house.settings.shards.deliveries_max = 4;
     house.open();
     house.script.set("f", routed("f", fixed(0, 0)), fails(0));
     *locked(&house.outside.down) = true;
@@ -170,7 +170,7 @@ fn more_deliveries_than_there_is_room_for_wait_in_the_store() {
 #[test]
 fn a_destination_that_is_down_holds_nobody_else_up() {
     let mut house = House::new();
-    house.settings.deliveries_max = 4;
+    house.settings.shards.deliveries_max = 4;
     house.open();
     house.script.set("f", routed("f", fixed(0, 0)), fails(0));
     let mut chained = settings("first", fixed(0, 0));
