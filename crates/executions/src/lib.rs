@@ -24,7 +24,7 @@ mod visibility;
 
 pub use engine::Engine;
 pub use error::{Error, Result};
-pub use everstep_shards::{Clock, Mailbox, SystemClock};
+pub use everstep_shards::{Clock, DEPTH_MAX, Mailbox, SystemClock};
 pub use failed::{Ending, Failed, NotificationId};
 pub use id::{ExecutionId, ListId};
 pub use message::{Ended, Message, Note, Reply, Start, Started};

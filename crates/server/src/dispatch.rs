@@ -14,7 +14,7 @@ use crate::{map_run, nested, unsupported};
 /// Delivers notifications of failed executions.
 pub trait Notifier: Send + Sync {
     /// Called on a thread of the engine, so it may not wait. Called again after each start until
-    /// [`Failed::told`] is.
+    /// [`Failed::told`] is, and after [`Failed::retry`].
     fn notify(self: Arc<Self>, failed: Failed);
 }
 

@@ -1,14 +1,14 @@
-//! Executions that fail, told to whom their machine names: each until it has arrived, over restarts too.
+//! Notifications of failed executions: each attempt to deliver one. The engine keeps them until they have arrived, and
+//! decides when a failed delivery is retried.
 //!
-//! A function is given the event as an asynchronous invocation, which has its own retries and dead letters:
-//! it is told when that is accepted, once however often it is tried. All other targets are tried again until
-//! they have taken it, and see the same id each time.
+//! A function receives the event as an asynchronous invocation, which has its own retries and dead letters: it is
+//! notified once that is accepted, however often that is attempted. All other targets see the same id each time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use everstep_executions::Failed;
+use everstep_executions::{DEPTH_MAX, Failed};
 use everstep_invocations::{Error, Invocations, Request, Source, SourceKind, Target};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, Semaphore};
@@ -22,43 +22,39 @@ use crate::rate_limit::RateLimit;
 use crate::service::Service;
 use crate::tag_settings::{Syntax, Targets as _};
 
-/// Of each target, so many are told at a time: after an outage there may be many, and one that hangs is not
-/// to hold up the others.
+/// Notifications that are sent to one target at a time: after an outage there may be many, and a target that hangs
+/// must not hold up the others.
 const AT_A_TIME: usize = 8;
-/// How many failures may follow from each other before the next is not told.
-const DEPTH_MAX: u64 = 16;
-const AGAIN_MIN: Duration = Duration::from_secs(1);
-const AGAIN_MAX: Duration = Duration::from_secs(5 * 60);
 
 pub(crate) struct Failures {
     service: Arc<Service>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
     targets: Arc<KnownTargets>,
-    /// How many of each target may be told at a time.
+    /// How many may be sent to each target at a time.
     rooms: Mutex<HashMap<String, Arc<Semaphore>>>,
     warnings: RateLimit,
     frontend: Arc<dyn Frontend>,
-    /// Held by all that are being told; whether no more are to be.
+    /// Held while notifications are sent; whether no more are to be.
     stopped: RwLock<bool>,
     runtime: Handle,
 }
 
-/// Why a failure has not been told.
-enum Untold {
-    /// It may be later.
+/// Why a notification has not arrived.
+enum NotDelivered {
+    /// It may arrive later.
     Yet(String),
     /// Its execution is gone, and all that is known of it.
     Gone,
-    /// Failures have led to failures, one after the other, and would go on to.
-    Endless,
+    /// Too many failures have led to each other.
+    TooDeep,
     /// The server stops: the next start brings it back.
     Stopping,
 }
 
 impl Notifier for Failures {
     fn notify(self: Arc<Self>, failed: Failed) {
-        self.runtime.clone().spawn(async move { self.tell(failed).await });
+        self.runtime.clone().spawn(async move { self.deliver(failed).await });
     }
 }
 
@@ -87,7 +83,7 @@ impl Failures {
         }
     }
 
-    /// Tells nobody any more, and waits for those who are being told, at most for `grace`.
+    /// Sends no more, and waits for what is being sent, at most for `grace`.
     pub(crate) async fn shut_down(&self, grace: Duration) {
         if let Ok(mut stopped) = tokio::time::timeout(grace, self.stopped.write()).await {
             *stopped = true;
@@ -100,63 +96,58 @@ impl Failures {
         room.or_insert_with(|| Arc::new(Semaphore::new(AT_A_TIME))).clone()
     }
 
-    async fn tell(&self, failed: Failed) {
+    async fn deliver(&self, failed: Failed) {
         let room = self.room(&failed.ending.target);
-        let mut pause = AGAIN_MIN;
-        loop {
-            match self.try_to_tell(&failed, &room).await {
-                Ok(()) => return,
-                Err(Untold::Yet(why)) => {
-                    if let Some(others) = self.warnings.admit(&failed.ending.target) {
-                        self.warn(&failed, &format!("{why}; it will be retried{others}"));
-                    }
+        match self.attempt(&failed, &room).await {
+            Ok(()) => failed.told(),
+            Err(NotDelivered::Yet(why)) => {
+                if let Some(others) = self.warnings.admit(&failed.ending.target) {
+                    self.warn(&failed, &format!("{why}; it will be retried{others}"));
                 }
-                Err(Untold::Gone) => {
-                    return self.warn(&failed, "its execution no longer exists; dropped");
-                }
-                Err(Untold::Endless) => {
-                    let why = format!("{DEPTH_MAX} failures led to each other; dropped");
-                    failed.told();
-                    return self.warn(&failed, &why);
-                }
-                Err(Untold::Stopping) => return,
+                failed.retry();
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(AGAIN_MAX);
+            Err(NotDelivered::Gone) => {
+                failed.told();
+                self.warn(&failed, "its execution no longer exists; dropped");
+            }
+            Err(NotDelivered::TooDeep) => {
+                failed.told();
+                self.warn(&failed, &format!("{DEPTH_MAX} failures led to each other; dropped"));
+            }
+            Err(NotDelivered::Stopping) => {}
         }
     }
 
-    async fn try_to_tell(&self, failed: &Failed, room: &Semaphore) -> Result<(), Untold> {
-        let _room = room.acquire().await.map_err(|_| Untold::Stopping)?;
+    async fn attempt(&self, failed: &Failed, room: &Semaphore) -> Result<(), NotDelivered> {
+        let _room = room.acquire().await.map_err(|_| NotDelivered::Stopping)?;
         let stopped = self.stopped.read().await;
         if *stopped {
-            return Err(Untold::Stopping);
+            return Err(NotDelivered::Stopping);
         }
-        let target = self.resolve(&failed.ending.target).map_err(Untold::Yet)?;
-        // Made anew each time: what waits to be told is not held in memory.
+        let target = self.resolve(&failed.ending.target).map_err(NotDelivered::Yet)?;
+        // Made for each attempt: what waits is not held in memory.
         let record = self.record(failed).await?;
         match target.function() {
             Some(function) => self.accept(function, failed, record).await?,
             None => {
                 let sent = self.destinations.send(&target, &failed.id(), &record).await;
-                sent.map_err(Untold::Yet)?;
+                sent.map_err(NotDelivered::Yet)?;
             }
         }
-        failed.told();
         Ok(())
     }
 
-    async fn record(&self, failed: &Failed) -> Result<Vec<u8>, Untold> {
+    async fn record(&self, failed: &Failed) -> Result<Vec<u8>, NotDelivered> {
         let service = self.service.clone();
         let asked = failed.clone();
         let read = tokio::task::spawn_blocking(move || service.status_change(&asked)).await;
-        match read.map_err(|_| Untold::Stopping)? {
-            Ok(Some(event)) if event["everstep"]["depth"].as_u64() > Some(DEPTH_MAX) => {
-                Err(Untold::Endless)
+        match read.map_err(|_| NotDelivered::Stopping)? {
+            Ok(Some(event)) if event["everstep"]["depth"].as_u64() > Some(DEPTH_MAX.into()) => {
+                Err(NotDelivered::TooDeep)
             }
             Ok(Some(event)) => Ok(event.to_string().into_bytes()),
-            Ok(None) => Err(Untold::Gone),
-            Err(error) => Err(Untold::Yet(error.message().to_owned())),
+            Ok(None) => Err(NotDelivered::Gone),
+            Err(error) => Err(NotDelivered::Yet(error.message().to_owned())),
         }
     }
 
@@ -180,7 +171,7 @@ impl Failures {
         function: &str,
         failed: &Failed,
         payload: Vec<u8>,
-    ) -> Result<(), Untold> {
+    ) -> Result<(), NotDelivered> {
         let machine = failed.execution_arn.split(':').nth(6).unwrap_or_default();
         let request = Request {
             function: function.to_owned(),
@@ -199,8 +190,8 @@ impl Failures {
         self.invocations.accept(request, reply);
         match receiver.await.unwrap_or(Err(Error::Stopped)) {
             Ok(_) => Ok(()),
-            Err(Error::Stopped) => Err(Untold::Stopping),
-            Err(error) => Err(Untold::Yet(error.to_string())),
+            Err(Error::Stopped) => Err(NotDelivered::Stopping),
+            Err(error) => Err(NotDelivered::Yet(error.to_string())),
         }
     }
 }
