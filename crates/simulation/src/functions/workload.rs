@@ -21,13 +21,13 @@ pub(crate) fn settings(dice: &mut Dice) -> Settings {
     let shards = everstep_shards::Settings {
         horizon_ms: dice.pick(&[MINUTE_MS, 10 * MINUTE_MS]).cast_signed(),
         sweep_every_ms: dice.pick(&[MINUTE_MS, 10 * MINUTE_MS]).cast_signed(),
+        deliveries_max: dice.pick(&[1, 2, 100]),
         ..everstep_shards::Settings::default()
     };
     Settings {
         shards,
         retention_ms: dice.pick(&[20 * MINUTE_MS, 7 * 24 * HOUR_MS]).cast_signed(),
         dead_letter_retention_ms: dice.pick(&[None, Some((HOUR_MS).cast_signed())]),
-        deliveries_max: dice.pick(&[1, 2, 100]),
         depth_max: 3,
         session_steps_max: dice.pick(&[2, 10]),
         ..Settings::default()
