@@ -40,7 +40,7 @@ impl Shard {
         self.sessions.insert(id, (session, ticket));
     }
 
-    fn session(&self, id: InvocationId) -> Result<Option<(Session, u64)>> {
+    pub(super) fn session(&self, id: InvocationId) -> Result<Option<(Session, u64)>> {
         if let Some(found) = self.sessions.get(&id) {
             return Ok(Some(found.clone()));
         }

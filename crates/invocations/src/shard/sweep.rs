@@ -38,7 +38,9 @@ impl Shard {
         let full = rows.len() == REMOVED_AT_A_TIME;
         for (key, _) in rows {
             match layout::parse_at(&key) {
-                Some((_, id)) if order == Order::Sessions => self.remove_session(id, key),
+                Some((at_ms, id)) if order == Order::Sessions => {
+                    self.remove_session(id, at_ms, key)?;
+                }
                 Some((_, id)) => self.remove_invocation(order, id, key, now_ms),
                 None => {}
             }
@@ -72,10 +74,22 @@ impl Shard {
         self.ledger.is_acknowledged(slot.ticket) && matches!(stored(), Ok(Some(_)))
     }
 
-    fn remove_session(&mut self, id: InvocationId, key: Vec<u8>) {
+    /// Removes a session, unless the key of its invocation has been used again: then there is another one.
+    fn remove_session(&mut self, id: InvocationId, at_ms: i64, key: Vec<u8>) -> Result<()> {
+        let session = self.session(id)?;
+        let written = session.as_ref().map(|(_, ticket)| *ticket);
+        let begun = self.slots.get(&id).map(|slot| slot.ticket);
+        let mut tickets = written.into_iter().chain(begun);
+        if !tickets.all(|ticket| self.ledger.is_acknowledged(ticket)) {
+            // The store may not show what is on its way: looked at again in the next sweep.
+            return Ok(());
+        }
         let mut batch = Batch::new(self.shard);
-        batch.remove(Space::Invocations, layout::part(id, Part::Session));
         batch.remove(Space::InvocationOrders, key);
+        if session.is_none_or(|(session, _)| session.ended_ms == Some(at_ms)) {
+            batch.remove(Space::Invocations, layout::part(id, Part::Session));
+        }
         self.commit(batch, Vec::new());
+        Ok(())
     }
 }
