@@ -187,8 +187,11 @@ impl World {
     /// A driver that is not needed any more: what it held of cancellations is confirmed.
     fn close(&mut self, id: u64) {
         self.shells.requests.retain(|(of, _)| *of != id);
-        let shell = self.shells.live.remove(&id);
-        drop(shell);
+        if let Some(Shell::Call(call)) = self.shells.live.remove(&id)
+            && let Some(cancelled) = call.cancelled
+        {
+            self.cancel_call(cancelled);
+        }
         for task in std::mem::take(&mut self.shells.waiting) {
             self.open_run(task);
         }
@@ -237,7 +240,7 @@ impl World {
             Shell::Run(run) => run.cancelling(),
             Shell::Abort(aborting) => Some(aborting.parent()),
             Shell::Cancel(cancelling) => Some(cancelling.parent()),
-            Shell::Call(_) => None,
+            Shell::Call(call) => call.cancelled.as_ref().map(|cancelled| cancelled.execution),
         });
         self.evidence.drivers.cancelling = held.collect();
     }

@@ -19,6 +19,8 @@ use crate::drivers::Parent;
 pub(super) struct Call {
     pub(super) driver: Driver,
     task: Task,
+    /// Held until the driver is over: it may yet start what is to be stopped.
+    pub(super) cancelled: Option<Cancelled>,
 }
 
 pub(super) struct Cancelling {
@@ -36,7 +38,10 @@ impl World {
     pub(in super::super) fn open_call(&mut self, task: Task) {
         self.tally.nested += 1;
         let (driver, request) = Driver::open();
-        self.open_shell(Shell::Call(Box::new(Call { driver, task })), [Request::Call(request)]);
+        self.open_shell(
+            Shell::Call(Box::new(Call { driver, task, cancelled: None })),
+            [Request::Call(request)],
+        );
     }
 
     /// The execution that a task starts: its name is made from the task's token.
@@ -151,6 +156,15 @@ impl World {
     }
 
     pub(super) fn cancel_call(&mut self, cancelled: Cancelled) {
+        let key = (cancelled.execution, cancelled.attempt);
+        for shell in self.shells.live.values_mut() {
+            if let Shell::Call(call) = shell
+                && (call.task.execution, call.task.attempt) == key
+            {
+                call.cancelled = Some(cancelled);
+                return;
+            }
+        }
         let (cancel, request) = Cancel::open();
         let cancelling = Cancelling { cancel, cancelled };
         self.open_shell(Shell::Cancel(Box::new(cancelling)), [Request::Cancel(request)]);
