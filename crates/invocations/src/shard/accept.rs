@@ -91,6 +91,8 @@ impl Shard {
         after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
+        // The session that an earlier invocation with the same key has begun is not this one's.
+        self.sessions.remove(&acceptance.id);
         let end = self.end_at_once(&acceptance, now_ms);
         let mut slot = new_slot(acceptance, function, now_ms, &mut batch);
         self.watching += usize::from(watcher.is_some());
