@@ -187,11 +187,8 @@ impl World {
     /// A driver that is not needed any more: what it held of cancellations is confirmed.
     fn close(&mut self, id: u64) {
         self.shells.requests.retain(|(of, _)| *of != id);
-        if let Some(Shell::Call(call)) = self.shells.live.remove(&id)
-            && let Some(cancelled) = call.cancelled
-        {
-            self.cancel_call(cancelled);
-        }
+        let shell = self.shells.live.remove(&id);
+        drop(shell);
         for task in std::mem::take(&mut self.shells.waiting) {
             self.open_run(task);
         }

@@ -161,8 +161,7 @@ impl World {
             if let Shell::Call(call) = shell
                 && (call.task.execution, call.task.attempt) == key
             {
-                call.cancelled = Some(cancelled);
-                return;
+                call.cancelled = Some(cancelled.clone());
             }
         }
         let (cancel, request) = Cancel::open();
