@@ -1,7 +1,7 @@
 //! Ends a Map Run that was cancelled and has no driver, because the engine was restarted in between: stops its
 //! children, then records how they ended.
 
-use everstep_executions::{ExecutionId, Note};
+use everstep_executions::{ExecutionId, Note, Standing};
 
 use super::child::{Seen, Verdict};
 use super::driver::Busy;
@@ -59,6 +59,10 @@ impl Abort {
             AbortInput::Running(running) => Some(AbortRequest::Stop(running)),
             AbortInput::Stopped(Ok(())) => Some(AbortRequest::ListRunning),
             AbortInput::Stopped(Err(Busy)) => self.pause(AbortRequest::ListRunning, now_ms),
+            // It was about to end, and the store has shown that and then not.
+            AbortInput::Children(children) if children.iter().any(|(seen, _)| runs(seen)) => {
+                self.pause(AbortRequest::ListRunning, now_ms)
+            }
             AbortInput::Children(children) => {
                 self.count(children, now_ms);
                 Some(self.write())
@@ -101,4 +105,8 @@ impl Abort {
     fn write(&self) -> AbortRequest {
         AbortRequest::Write(vec![record::record_note(self.found.run, &self.found.record)])
     }
+}
+
+fn runs(seen: &Seen) -> bool {
+    matches!(seen, Seen::Execution { standing: Standing::Running, .. })
 }
