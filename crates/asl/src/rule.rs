@@ -2,8 +2,6 @@
 //!
 //! Each has a page in `docs/rules/` whose examples are its tests.
 
-use std::fmt;
-
 use everstep_source::Severity;
 
 macro_rules! rules {
@@ -140,18 +138,4 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl everstep_source::Rule for Rule {
-    fn code(self) -> &'static str {
-        self.name()
-    }
-
-    fn severity(self) -> Severity {
-        Self::severity(self)
-    }
-}
+everstep_source::impl_rule!(Rule);

@@ -1,7 +1,5 @@
 //! Every rule a configuration is checked against, by name.
 
-use std::fmt;
-
 use everstep_source::Severity;
 
 macro_rules! rules {
@@ -56,18 +54,4 @@ rules! {
     MissingCompensation, "missing-compensation", Warning;
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl everstep_source::Rule for Rule {
-    fn code(self) -> &'static str {
-        self.name()
-    }
-
-    fn severity(self) -> Severity {
-        Self::severity(self)
-    }
-}
+everstep_source::impl_rule!(Rule);

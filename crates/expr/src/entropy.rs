@@ -52,7 +52,7 @@ impl Entropy {
 }
 
 /// The 53 upper bits as a fraction.
-#[expect(clippy::cast_precision_loss, reason = "53 bits are exactly what an f64 holds")]
+// 53 bits are exactly what an f64 holds.
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -30,12 +30,7 @@ impl Tolerance {
     /// The lower of the two limits that are set; none may fail if neither is.
     #[must_use]
     pub fn failures(&self, items: usize) -> u64 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "at most the number of items"
-        )]
+        // At most the number of items.
         let by_percentage =
             self.percentage.map(|percentage| (items as f64 * percentage / 100.0).floor() as u64);
         match (self.count, by_percentage) {

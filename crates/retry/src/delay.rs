@@ -168,16 +168,12 @@ fn grown(base: f64, rate: f64, times: u32) -> f64 {
     base * rate.powi(i32::try_from(times).unwrap_or(i32::MAX))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "exact up to 285,000 years")]
+// Exact up to 285,000 years.
 fn float(ms: impl std::borrow::Borrow<u64>) -> f64 {
     *ms.borrow() as f64
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates, as it should"
-)]
+// Saturates, as it should.
 fn whole(ms: f64) -> u64 {
     ms.round() as u64
 }

@@ -152,7 +152,7 @@ fn within(bounds: Bounds, found: f64, below: Problem, above: Problem) -> Result<
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+// Lengths are far below 2^53.
 fn count(length: usize) -> f64 {
     length as f64
 }

@@ -9,6 +9,28 @@ pub trait Rule: Copy {
     fn severity(self) -> Severity;
 }
 
+/// Makes an enum with `name` and `severity` a [`Rule`] that is shown by its name.
+#[macro_export]
+macro_rules! impl_rule {
+    ($rule:ty) => {
+        impl $crate::Rule for $rule {
+            fn code(self) -> &'static str {
+                self.name()
+            }
+
+            fn severity(self) -> $crate::Severity {
+                <$rule>::severity(self)
+            }
+        }
+
+        impl std::fmt::Display for $rule {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The name of the rule.

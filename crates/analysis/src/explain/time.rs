@@ -72,7 +72,7 @@ fn of_state(state: &State, default: DefaultTimeout) -> Bound {
         Kind::Map(map) => of_map(state, map),
         Kind::Pass(_) | Kind::Choice(_) | Kind::Succeed | Kind::Fail(_) => Bound::Seconds(0.0),
     };
-    #[expect(clippy::cast_precision_loss, reason = "an upper bound of this size needs no unit")]
+    // An upper bound of this size needs no unit.
     let attempts = attempts_max(state) as f64;
     once.and(Bound::Seconds(waits_max(state)), |once, waits| attempts * once + waits)
 }
@@ -80,7 +80,7 @@ fn of_state(state: &State, default: DefaultTimeout) -> Bound {
 fn of_task(state: &State, task: &Task, default: DefaultTimeout) -> Bound {
     match &task.timeout {
         None => Bound::Seconds(default.0),
-        #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
+        // At most 99,999,999.
         Some(Operand::Literal(seconds)) => Bound::Seconds(*seconds as f64),
         Some(_) => Bound::Unknown(format!("the data sets the timeout of `{}`", state.name)),
     }
@@ -88,7 +88,7 @@ fn of_task(state: &State, task: &Task, default: DefaultTimeout) -> Bound {
 
 fn of_wait(state: &State, until: &WaitUntil) -> Bound {
     match until {
-        #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
+        // At most 99,999,999.
         WaitUntil::Seconds(Operand::Literal(seconds)) => Bound::Seconds(*seconds as f64),
         WaitUntil::Seconds(_) => {
             Bound::Unknown(format!("the data sets how long `{}` waits", state.name))
@@ -106,7 +106,7 @@ fn of_map(state: &State, _: &Map) -> Bound {
 /// The longest way through, errors included; the machine's own timeout ends every way.
 fn of_machine(machine: &Machine, default: DefaultTimeout) -> Bound {
     let found = longest_way(machine, default);
-    #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
+    // At most 99,999,999.
     let timeout = machine.timeout_seconds.map(|seconds| seconds as f64);
     match (found, timeout) {
         (Bound::Seconds(seconds), Some(timeout)) => Bound::Seconds(seconds.min(timeout)),

@@ -10,7 +10,7 @@ use everstep_source::words::count;
 const DELAYS_SHOWN: usize = 6;
 
 pub(super) fn duration(seconds: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    // Saturates.
     everstep_source::duration::exact((seconds * 1000.0).round() as u64)
 }
 

@@ -10,7 +10,7 @@ pub(super) fn check(machine: &Machine, report: Report<'_>) {
     machine.each_state(&mut |state, _, place| {
         for (index, retrier) in state.retry().iter().enumerate() {
             let total = retrier.total_delay_seconds();
-            #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999")]
+            // At most 99,999,999.
             if total > timeout as f64 {
                 report(
                     Diagnostic::new(

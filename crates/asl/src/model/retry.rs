@@ -65,12 +65,12 @@ impl Retrier {
     /// All waits together, before jitter; infinite if they are too many to count.
     #[must_use]
     pub fn total_delay_seconds(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "at most 99,999,999 each")]
+        // At most 99,999,999 each.
         let (attempts, interval) = (self.max_attempts as f64, self.interval_seconds as f64);
         if self.backoff_rate <= 1.0 {
             return attempts * self.delay_seconds(0);
         }
-        #[expect(clippy::cast_precision_loss, reason = "at most 31,622,400")]
+        // At most 31,622,400.
         let cap = self.max_delay_seconds.map_or(f64::INFINITY, |seconds| seconds as f64);
         // The waits that stay below the cap form a geometric series.
         let growing =

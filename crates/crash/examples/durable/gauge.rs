@@ -36,7 +36,6 @@ impl Spread {
 
 /// The value that a share of all is below.
 pub(crate) fn percentile(sorted: &[Duration], share: f64) -> Duration {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let index = (sorted.len() as f64 * share) as usize;
     sorted[index.min(sorted.len() - 1)]
 }

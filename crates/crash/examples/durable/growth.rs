@@ -19,7 +19,6 @@ pub(crate) fn run(most: usize) {
     for size in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(|size| *size <= most) {
         let stored = usize::try_from(starter.next).unwrap_or(0);
         fill(&mut starter, size.saturating_sub(stored));
-        #[expect(clippy::cast_precision_loss)]
         let disk = bytes_in(directory.path()) as f64 / starter.next as f64;
         let stored = starter.next;
         // A longer one would pass the next size.

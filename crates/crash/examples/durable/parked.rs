@@ -43,7 +43,6 @@ pub(crate) fn run(count: usize) {
         let [_, again] = second.figures();
         let [listed, stopped_sample] = second.figures();
         second.kill();
-        #[expect(clippy::cast_precision_loss)]
         let each = |bytes: u64| bytes as f64 / count as f64;
         println!(
             "| {what} | {:.0} | {:.0} | {:.0} | {ready} (seen from outside: {}) | {:.0} | {listed} | {stopped_sample} |",

@@ -8,7 +8,7 @@ use super::function::Values;
 use crate::Entropy;
 
 /// An integer; a fraction is rounded to the nearest one, a half upwards: 1.5 to 2, -1.5 to -1.
-#[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
+// The range is checked before.
 pub(super) fn integer(value: &Value, what: &str) -> Result<i64, String> {
     if let Some(number) = value.as_i64() {
         return Ok(number);

@@ -115,7 +115,7 @@ fn spend(left: usize, amount: usize) -> Result<usize, EvalError> {
 /// Whole numbers are written as such: `1`, not `1.0`; `-0` is `0`.
 pub(super) fn number_from(number: f64) -> Result<Number, EvalError> {
     const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-    #[expect(clippy::cast_possible_truncation, reason = "whole and within 53 bits")]
+    // Whole and within 53 bits.
     if number.fract() == 0.0 && number.abs() <= WHOLE_MAX {
         return Ok(Number::from(number as i64));
     }

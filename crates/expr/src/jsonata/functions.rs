@@ -162,7 +162,7 @@ fn eval() -> HostFnResult {
     Err(thrown("the function $eval is not supported; use $parse to read JSON text"))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "JSONata's numbers are doubles")]
+// JSONata's numbers are doubles.
 fn millis(now_ms: i64) -> HostFnResult {
     Ok(JValue::Number(now_ms as f64))
 }
@@ -247,11 +247,7 @@ fn partition(ledger: &Ledger, args: &[JValue]) -> HostFnResult {
     };
     let items = items_of(value);
     ledger.charge_items(items.len().saturating_mul(3))?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and saturates"
-    )]
+    // Positive, and saturates.
     let chunks = items.chunks(size as usize);
     Ok(JValue::array(chunks.map(|chunk| JValue::array(chunk.to_vec())).collect()))
 }
@@ -277,17 +273,13 @@ pub(super) fn sequence(ledger: &Ledger, start: f64, length: f64, step: f64) -> H
     if length.is_nan() || length <= 0.0 {
         return Ok(JValue::sequence(Vec::new()));
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and saturates"
-    )]
+    // Positive, and saturates.
     let length = length as usize;
     if length > SEQUENCE_LENGTH_MAX {
         return Err(ledger.exhausted());
     }
     ledger.charge_items(length)?;
-    #[expect(clippy::cast_precision_loss, reason = "a million at the most")]
+    // A million at the most.
     let numbers = (0..length).map(|index| JValue::Number((index as f64).mul_add(step, start)));
     Ok(JValue::sequence_flat(numbers.collect(), true))
 }

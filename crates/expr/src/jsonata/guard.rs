@@ -466,11 +466,7 @@ fn charge_looked_up(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorErr
 
 fn charge_padded(ledger: &Ledger, args: &[JValue]) -> Result<(), EvaluatorError> {
     let width = args.get(1).and_then(JValue::as_f64).unwrap_or_default();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and saturates"
-    )]
+    // Positive, and saturates.
     ledger.charge_string((width.abs() as usize).saturating_mul(4))
 }
 

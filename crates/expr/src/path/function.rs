@@ -200,10 +200,7 @@ fn empty() -> Failure {
     Failure::Fatal("Aggregation function attempted to calculate value using empty array".into())
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "no array has so many items that an f64 could not count them"
-)]
+// No array has so many items that an f64 could not count them.
 fn aggregate(name: Name, numbers: &[f64]) -> Result<Value, Failure> {
     if numbers.is_empty() {
         return Err(empty());

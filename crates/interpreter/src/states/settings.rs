@@ -63,7 +63,7 @@ pub(crate) fn percentage(
 /// Texts that hold an integer are taken too, as the service does.
 fn integer(value: &Value, place: Place<'_>) -> Result<i64, Fault> {
     let found = match value {
-        #[expect(clippy::cast_possible_truncation, reason = "only whole numbers in range pass")]
+        // Only whole numbers in range pass.
         Value::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64()?;
             (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64)

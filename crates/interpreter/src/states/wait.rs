@@ -87,13 +87,8 @@ fn seconds(
         };
     }
     evaluation.operand(operand, "Seconds", input, |value, place| match value.as_f64() {
-        Some(seconds) if seconds >= 0.0 && seconds.fract() == 0.0 =>
-        {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "checked above"
-            )]
+        Some(seconds) if seconds >= 0.0 && seconds.fract() == 0.0 => {
+            // Checked above.
             Ok(seconds as u64)
         }
         _ => Err(wrong(place, "number", value)),

@@ -440,11 +440,7 @@ fn needs_mock() -> RequestError {
     RequestError::invalid("a Map or Parallel state can only be tested with a mock")
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates, and delays are not negative"
-)]
+// Saturates, and delays are not negative.
 fn whole_seconds(seconds: f64) -> u64 {
     seconds.round() as u64
 }

@@ -162,7 +162,7 @@ impl Shard {
 
     /// A number from 0 up to 1.
     fn unit(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are all that it has")]
+        // 53 bits are all that it has.
         let numerator = (self.chance.next_u64() >> 11) as f64;
         numerator / (1u64 << 53) as f64
     }

@@ -283,7 +283,7 @@ impl House {
 
     /// Lets so many seconds pass.
     pub(super) fn pass(&mut self, seconds: f64) {
-        #[expect(clippy::cast_possible_truncation, reason = "tests wait for whole milliseconds")]
+        // Tests wait for whole milliseconds.
         let until_ms = self.now_ms() + (seconds * 1000.0) as i64;
         while let Some(next) = self.settle()
             && next <= until_ms

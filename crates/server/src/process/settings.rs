@@ -171,7 +171,7 @@ fn endpoint(url: String) -> Result<String> {
 const MILLION: u64 = 1_000_000;
 
 /// A factor in millionths.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds")]
+// It is within bounds.
 fn scale(factor: f64) -> Result<u64> {
     if !(0.0..=1000.0).contains(&factor) {
         return Err(Error::new(format!(

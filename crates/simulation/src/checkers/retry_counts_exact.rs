@@ -100,7 +100,7 @@ fn retrier(state: Option<&State>, index: u32) -> Option<&Retrier> {
 
 fn judge_delay(retrier: &Retrier, so_far: u64, delay_ms: i64) -> Result<(), String> {
     let expected = retrier.delay_seconds(so_far) * 1000.0;
-    #[expect(clippy::cast_precision_loss, reason = "delays are short")]
+    // Delays are short.
     let delay = delay_ms as f64;
     let fits = match retrier.jitter {
         Jitter::None => (delay - expected).abs() <= 0.5,

@@ -32,7 +32,7 @@ pub fn from_seconds(seconds: f64) -> Result<u64, Invalid> {
     if seconds < 0.0 {
         return Err(invalid("a duration cannot be negative"));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    // Saturates.
     bounded((seconds * 1000.0).round() as u64)
 }
 
@@ -126,12 +126,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     let whole = digits(whole)?.saturating_mul(factor);
     digits(fraction)?;
     let part: f64 = format!("0.{fraction}").parse().ok()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "less than a week"
-    )]
+    // Less than a week.
     let part = (part * factor as f64).round() as u64;
     Some(whole.saturating_add(part))
 }

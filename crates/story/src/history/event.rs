@@ -75,7 +75,7 @@ impl<'e> HistoryEvent<'e> {
 }
 
 /// A time of the API in milliseconds: a number of seconds, or a text.
-#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+// Saturates, which is what is wanted.
 #[must_use]
 pub fn millis(time: &Value) -> Option<i64> {
     if let Some(text) = time.as_str() {

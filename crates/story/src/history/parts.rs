@@ -59,7 +59,7 @@ pub(super) fn until_ms(until: &WaitUntil, at_ms: i64) -> Option<i64> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is wanted")]
+// Saturates, which is what is wanted.
 pub(super) fn millis(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
 }
