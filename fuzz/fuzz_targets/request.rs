@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use everstep_api::protocol::{Answer, Operation, check, conforms, read};
 use everstep_server::{Parts, Service, Unsupported};
-use everstep_executions::{Settings, Silent, SystemClock};
+use everstep_executions::{Silent, SystemClock};
 use everstep_store::MemoryStore;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -35,10 +35,8 @@ impl Fixture {
         let runtime = Runtime::new().expect("threads can be had");
         let store = Arc::new(MemoryStore::new(1));
         let entered = runtime.enter();
-        let service = Service::new(Parts {
-            settings: Settings { workers: 1, ..Settings::default() },
-            ..Parts::new(store, Arc::new(SystemClock), Arc::new(Unsupported))
-        });
+        let service =
+            Service::new(Parts::new(store, Arc::new(SystemClock), Arc::new(Unsupported)));
         service.start(None, Arc::new(Silent)).expect("an empty store opens");
         drop(entered);
         let fixture = Self { runtime, service, requests: 0 };

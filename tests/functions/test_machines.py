@@ -226,7 +226,7 @@ def test_failures_that_lead_to_failures_come_to_an_end(open_shop):
         "pong": machine(FAIL, onFailure="stateMachine:ping"),
     })
     shop.start("ping", "e")
-    said = lambda: any("16 failures led to it, and it is given up" in line for line in shop.house.server.said)
+    said = lambda: any("16 failures led to each other; dropped" in line for line in shop.house.server.said)
     until(said, "the end of it")
     count = lambda name: len(shop.call("ListExecutions", stateMachineArn=arn(f"stateMachine:{name}"))["executions"])
     assert count("ping") + count("pong") == 17

@@ -36,6 +36,6 @@ pub use dispatch::{Notifier, TaskObserver};
 pub use functions::{Functions, SHIM};
 pub use http::{Bounds, Options as HttpOptions, Tls, TlsError, serve};
 pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, run};
-pub use service::{Parts, Place, Service};
+pub use service::{Environment, Parts, Service};
 pub use test_case::TestCases;
 pub use unsupported::Unsupported;

@@ -23,19 +23,19 @@ use crate::functions::Functions;
 use crate::map_run::MapRuns;
 use crate::operations;
 use crate::removal;
-use crate::tag_settings::{Own, Syntax, Targets};
+use crate::tag_settings::{Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
 
 /// Region and account of ARNs, and the rules of executions.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Environment {
     pub region: String,
     pub account: String,
     pub dialect: Dialect,
     pub limits: Limits,
 }
 
-impl Default for Place {
+impl Default for Environment {
     fn default() -> Self {
         Self {
             region: "us-east-1".to_owned(),
@@ -51,7 +51,7 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub settings: Settings,
-    pub place: Place,
+    pub environment: Environment,
     /// Runs the tasks that call functions and URLs.
     pub tasks: Arc<dyn TaskRunner>,
     /// The functions that callers of the API can see and invoke.
@@ -69,7 +69,7 @@ impl Parts {
             store,
             clock,
             settings: Settings::default(),
-            place: Place::default(),
+            environment: Environment::default(),
             tasks,
             functions: None,
             targets: Arc::new(Syntax),
@@ -91,12 +91,12 @@ pub struct Service {
     pub(crate) test_cases: Option<Arc<dyn TestCases>>,
     pub(crate) task_observer: Option<Arc<dyn TaskObserver>>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) place: Place,
+    pub(crate) environment: Environment,
     runtime: Handle,
     /// Whether the engine has stopped.
     stopped: watch::Sender<bool>,
     /// By the id of a revision and the settings of the machine then, which do not make a new one.
-    prepared: Mutex<HashMap<(String, Own), Arc<Prepared>>>,
+    prepared: Mutex<HashMap<(String, TagSettings), Arc<Prepared>>>,
 }
 
 /// An answer of the engine; cancelled if the engine stops.
@@ -123,7 +123,7 @@ impl Service {
             test_cases: parts.test_cases,
             task_observer: parts.task_observer,
             clock: parts.clock,
-            place: parts.place,
+            environment: parts.environment,
             runtime: Handle::current(),
             stopped: watch::Sender::new(false),
             prepared: Mutex::default(),
@@ -194,7 +194,7 @@ impl Service {
 
     /// `arn:aws:states:us-east-1:123456789012:` and the rest.
     pub(crate) fn arn(&self, rest: &str) -> String {
-        format!("arn:aws:states:{}:{}:{rest}", self.place.region, self.place.account)
+        format!("arn:aws:states:{}:{}:{rest}", self.environment.region, self.environment.account)
     }
 
     /// Asks the engine, and waits for its answer.
@@ -241,7 +241,7 @@ impl Service {
         machine: &Machine,
         settings: &catalog::Settings,
     ) -> everstep_executions::Result<Arc<Prepared>> {
-        let own = Own::of(machine);
+        let own = TagSettings::of(machine);
         let key = (settings.revision_id.clone(), own.clone());
         let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&key) {
@@ -251,13 +251,13 @@ impl Service {
         let definition =
             definition.map_err(|failed| everstep_executions::Error::damaged(&failed.0))?.text;
         let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
-            .dialect(self.place.dialect);
+            .dialect(self.environment.dialect);
         revision.aws = own.aws.unwrap_or(revision.aws);
         revision.on_failure = own.on_failure;
-        revision.payload_bytes = self.place.limits.payload_bytes as u64;
-        revision.history_events = self.place.limits.history_events;
-        revision.inline_concurrency = self.place.limits.inline_concurrency;
-        let scale = self.place.limits.wait_scale_millionths;
+        revision.payload_bytes = self.environment.limits.payload_bytes as u64;
+        revision.history_events = self.environment.limits.history_events;
+        revision.inline_concurrency = self.environment.limits.inline_concurrency;
+        let scale = self.environment.limits.wait_scale_millionths;
         let usual = Limits::default().wait_scale_millionths;
         revision.wait_scale_millionths = Some(scale).filter(|scale| *scale != usual);
         revision.logging = settings.logging.as_ref().and_then(logging);

@@ -37,7 +37,7 @@ impl Service {
         let machine_arn = &machine.revision.machine_arn;
         let mut event = self.event(failed, detail(failed, &summary, machine_arn, &input, redrive));
         event["everstep"] = json!({ "depth": depth(&input) + 1 });
-        Ok(Some(fitting(event, BYTES_MAX.min(self.place.limits.payload_bytes))))
+        Ok(Some(fitting(event, BYTES_MAX.min(self.environment.limits.payload_bytes))))
     }
 
     fn event(&self, failed: &Failed, detail: Value) -> Value {
@@ -46,9 +46,9 @@ impl Service {
             "id": failed.id(),
             "detail-type": "Step Functions Execution Status Change",
             "source": "aws.states",
-            "account": self.place.account,
+            "account": self.environment.account,
             "time": seconds(failed.ending.stopped_ms),
-            "region": self.place.region,
+            "region": self.environment.region,
             "resources": [&*failed.execution_arn],
             "detail": detail,
         })

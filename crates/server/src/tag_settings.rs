@@ -60,12 +60,12 @@ impl Targets for Syntax {
 
 /// The settings of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Own {
+pub(crate) struct TagSettings {
     pub(crate) aws: Option<bool>,
     pub(crate) on_failure: Option<String>,
 }
 
-impl Own {
+impl TagSettings {
     pub(crate) fn of(machine: &Machine) -> Self {
         let dialect = machine.tags.get(DIALECT).and_then(|name| Dialect::find(name));
         Self {

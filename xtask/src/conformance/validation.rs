@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use everstep_api::protocol::{Error, Operation, conforms};
 use everstep_executions::{Cancelled, Settings, Silent, SystemClock, Task, TaskRunner};
-use everstep_server::{Parts, Place, Service};
+use everstep_server::{Environment, Parts, Service};
 use everstep_store::MemoryStore;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn service() -> everstep_executions::Result<Arc<Service>> {
             shards: everstep_shards::Settings { workers: 1, ..Default::default() },
             ..Settings::default()
         },
-        place: Place { account: ACCOUNT.to_owned(), ..Place::default() },
+        environment: Environment { account: ACCOUNT.to_owned(), ..Environment::default() },
         ..Parts::new(store, Arc::new(SystemClock), Arc::new(Nobody))
     });
     service.start(None, Arc::new(Silent))?;

@@ -1,7 +1,7 @@
-//! Where records of invocations and failures of executions go that are not for functions: state machines,
-//! URLs, files.
+//! Delivers records of invocations and notifications of failed executions to targets that are not functions: state
+//! machines, URLs, files.
 //!
-//! Each is delivered until it has arrived, so it may arrive twice; its id is the same each time.
+//! Delivery is at least once; the id is the same each time.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -42,7 +42,7 @@ impl Destinations {
         Self { means, runtime: Handle::current() }
     }
 
-    /// Delivers a record. `id` is the same however often that is tried.
+    /// Delivers a record. `id` is the same at every attempt.
     pub(super) async fn send(
         &self,
         target: &Target,
@@ -53,16 +53,16 @@ impl Destinations {
     }
 }
 
-/// Why a record has not arrived.
+/// Why a record was not delivered.
 struct Refused {
     why: String,
-    /// It would be refused again, however often it came.
-    for_ever: bool,
+    /// A retry would be refused too.
+    is_permanent: bool,
 }
 
 impl<T: Into<String>> From<T> for Refused {
     fn from(why: T) -> Self {
-        Self { why: why.into(), for_ever: false }
+        Self { why: why.into(), is_permanent: false }
     }
 }
 
@@ -73,7 +73,7 @@ impl everstep_invocations::Destinations for Destinations {
             let Delivery { id, target, record, bare, .. } = delivery;
             let id = id.to_string();
             let sent = match means.send(&target, &id, &record).await {
-                Err(Refused { for_ever: true, .. }) => means.send(&target, &id, &bare).await,
+                Err(Refused { is_permanent: true, .. }) => means.send(&target, &id, &bare).await,
                 sent => sent,
             };
             done(sent.map_err(|refused| refused.why));
@@ -95,7 +95,7 @@ impl Means {
                 Ok(sent.map_err(|why| without_urls(&why))?)
             }
             Target::Queue(name) => {
-                Err(format!("queues such as '{name}' are not served yet").into())
+                Err(format!("queues such as '{name}' are not supported yet").into())
             }
             Target::Function(_) | Target::Unresolved(_) => {
                 Err(format!("unknown target '{target}'").into())
@@ -103,7 +103,7 @@ impl Means {
         }
     }
 
-    /// The execution is named after the delivery: made twice, it starts one.
+    /// The execution is named after the delivery, so a repeated delivery does not start another.
     async fn start(&self, name: &str, id: &str, record: &[u8]) -> Result<(), Refused> {
         let body = json!({
             "stateMachineArn": self.service.machine_arn(name),
@@ -115,7 +115,7 @@ impl Means {
             Err(error) if error.name() == "ExecutionAlreadyExists" => Ok(()),
             Err(error) => Err(Refused {
                 why: format!("{}: {}", error.name(), error.message()),
-                for_ever: error.name() == "InvalidExecutionInput",
+                is_permanent: error.name() == "InvalidExecutionInput",
             }),
         }
     }
@@ -131,18 +131,18 @@ impl Means {
         let response = self.client.send(request).await.map_err(|error| error.to_string())?;
         match response.status.is_success() {
             true => Ok(()),
-            false => Err(format!("it answers {}", response.status)),
+            false => Err(format!("it answered {}", response.status)),
         }
     }
 }
 
-/// A URL may have a secret in it, and whoever is told knows already how its target is written.
+/// A URL may hold a secret, and the message names the target as it is written anyway.
 fn without_urls(why: &str) -> String {
     let word = |word| if str::contains(word, "://") { "it" } else { word };
     why.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A line for each record, on the disk before it counts as delivered.
+/// One line for each record, on disk before it counts as delivered.
 async fn append(path: String, mut record: Vec<u8>) -> Result<(), String> {
     record.push(b'\n');
     let write = move || -> std::io::Result<()> {
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_shows_no_url() {
+    fn messages_show_no_url() {
         let check = |why, expected| assert_eq!(without_urls(why), expected);
         check("https://host/s3cret cannot be reached: refused", "it cannot be reached: refused");
-        check("it answers 500", "it answers 500");
+        check("it answered 500", "it answered 500");
     }
 }

@@ -5,14 +5,14 @@
 //! - `catalog`: what callers of the API see of functions;
 //! - `targets`: the notification targets of the configuration;
 //! - `destinations`: delivery of records to targets that are not functions;
-//! - `failures`: notifications of failed executions;
+//! - `notifications`: notifications of failed executions;
 //! - `request`, `operations`: what callers of the API ask of functions.
 
 mod calls;
 mod catalog;
 mod deployment;
 mod destinations;
-mod failures;
+mod notifications;
 mod operations;
 mod request;
 mod targets;
@@ -35,7 +35,7 @@ use crate::process::{Context as _, Result};
 
 pub(crate) use deployment::Deployment;
 pub(crate) use destinations::Destinations;
-pub(crate) use failures::Failures;
+pub(crate) use notifications::Notifications;
 pub(crate) use request::{InvocationType, Invoke, Invoked, Lookup, Refusal};
 
 /// Where a server is and what it may call.

@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::service::Service;
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
-    let output = read_output(args, service.place.limits.payload_bytes)?;
+    let output = read_output(args, service.environment.limits.payload_bytes)?;
     task_token::report(service, args, Report::Succeeded { output }).await
 }
 

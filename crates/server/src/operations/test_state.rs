@@ -24,8 +24,8 @@ pub(super) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
     let identity = identity(service, args);
     let arn = identity.execution_arn.clone();
     let mut request = Request {
-        dialect: service.place.dialect,
-        limits: service.place.limits,
+        dialect: service.environment.dialect,
+        limits: service.environment.limits,
         now_ms: service.now_ms(),
         seed: uuid::Uuid::new_v4().as_u64_pair().0,
         ..crate::test_state::request(args.body(), identity)

@@ -20,13 +20,13 @@ use super::monitor::Monitor;
 use super::reload::Loaded;
 use super::settings::Settings;
 use crate::dispatch::TaskObserver;
-use crate::functions::{Destinations, Failures, Functions, Surroundings};
-use crate::{Parts, Place, Service};
+use crate::functions::{Destinations, Functions, Notifications, Surroundings};
+use crate::{Environment, Parts, Service};
 
 pub(super) struct Assembly {
     pub(super) functions: Arc<Functions>,
     pub(super) service: Arc<Service>,
-    failures: Arc<Failures>,
+    notifications: Arc<Notifications>,
     log_events: Option<Arc<LogEvents>>,
     /// For `everstep dev`.
     pub(super) live_log: Option<LiveLog>,
@@ -54,7 +54,7 @@ impl Assembly {
                 retention_ms: settings.retention_ms,
                 ..everstep_executions::Settings::default()
             },
-            place: place(settings),
+            environment: environment(settings),
             functions: Some(functions.clone()),
             targets: functions.targets.clone(),
             test_cases: mock_file.map(|path| frontend.test_cases(path)).transpose()?,
@@ -67,18 +67,18 @@ impl Assembly {
             Monitor::new(log_events.clone(), live_log.clone(), frontend.clone());
         let (client, targets) = (functions.client.clone(), functions.targets.clone());
         let destinations = Arc::new(Destinations::new(client, service.clone(), targets));
-        let failures =
-            Failures::new(service.clone(), &functions, destinations.clone(), frontend.clone());
-        let failures = Arc::new(failures);
+        let notifications =
+            Notifications::new(service.clone(), &functions, destinations.clone(), frontend.clone());
+        let notifications = Arc::new(notifications);
         functions.start(destinations, monitor.clone())?;
-        service.start(Some(failures.clone()), monitor)?;
-        Ok(Self { functions, service, failures, log_events, live_log, failed })
+        service.start(Some(notifications.clone()), monitor)?;
+        Ok(Self { functions, service, notifications, log_events, live_log, failed })
     }
 
     /// Stops in order; what runs may end until `deadline`.
     pub(super) async fn shut_down(&self, deadline: Instant) {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.failures.shut_down(left).await;
+        self.notifications.shut_down(left).await;
         self.functions.shut_down(deadline).await;
         let (service, log) = (self.service.clone(), self.log_events.clone());
         let finish = move || {
@@ -91,9 +91,9 @@ impl Assembly {
     }
 }
 
-fn place(settings: &Settings) -> Place {
+fn environment(settings: &Settings) -> Environment {
     let wait_scale_millionths = settings.wait_scale_millionths;
-    Place {
+    Environment {
         region: settings.region.clone(),
         account: settings.account.clone(),
         dialect: settings.dialect,

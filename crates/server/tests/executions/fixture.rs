@@ -7,7 +7,7 @@ use std::time::Duration;
 use everstep_api::protocol::{Operation, conforms};
 use everstep_executions::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
 use everstep_interpreter::{Dialect, Failure};
-use everstep_server::{Notifier, Parts, Place, Service, Unsupported};
+use everstep_server::{Environment, Notifier, Parts, Service, Unsupported};
 use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
 use serde_json::{Value, json};
 
@@ -188,7 +188,7 @@ pub(crate) fn open(
             shards: everstep_shards::Settings { workers: 1, seed: Some(1), ..Default::default() },
             ..Settings::default()
         },
-        place: Place { dialect: Dialect::Aws, ..Place::default() },
+        environment: Environment { dialect: Dialect::Aws, ..Environment::default() },
         ..Parts::new(store.clone(), clock.clone(), functions.clone())
     });
     service.start(Some(functions.clone()), Arc::new(Silent)).expect("it starts");

@@ -24,9 +24,9 @@ use crate::tag_settings::{Syntax, Targets as _};
 
 /// Notifications that are sent to one target at a time: after an outage there may be many, and a target that hangs
 /// must not hold up the others.
-const AT_A_TIME: usize = 8;
+const CONCURRENCY: usize = 8;
 
-pub(crate) struct Failures {
+pub(crate) struct Notifications {
     service: Arc<Service>,
     invocations: Arc<Invocations>,
     destinations: Arc<Destinations>,
@@ -52,13 +52,13 @@ enum NotDelivered {
     Stopping,
 }
 
-impl Notifier for Failures {
+impl Notifier for Notifications {
     fn notify(self: Arc<Self>, failed: Failed) {
         self.runtime.clone().spawn(async move { self.deliver(failed).await });
     }
 }
 
-impl Failures {
+impl Notifications {
     /// Must be called within a Tokio runtime.
     pub(crate) fn new(
         service: Arc<Service>,
@@ -93,7 +93,7 @@ impl Failures {
     fn room(&self, target: &str) -> Arc<Semaphore> {
         let mut rooms = lock(&self.rooms);
         let room = rooms.entry(target.to_owned());
-        room.or_insert_with(|| Arc::new(Semaphore::new(AT_A_TIME))).clone()
+        room.or_insert_with(|| Arc::new(Semaphore::new(CONCURRENCY))).clone()
     }
 
     async fn deliver(&self, failed: Failed) {
