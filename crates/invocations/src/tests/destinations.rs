@@ -64,7 +64,7 @@ fn records_are_those_of_aws() {
 fn a_record_is_no_larger_than_its_destination_can_take() {
     let mut house = House::new();
     let mut settings = settings("f", fixed(0, 0));
-    let targets = ["queue:narrow", "queue:wide", "function:f"].map(|name| Target::from(name));
+    let targets = ["queue:narrow", "queue:wide", "function:f"].map(Target::from);
     settings.terms.on_success = targets.to_vec();
     house.script.set("f", settings, Arc::new(|_| success(&format!("\"{}\"", "x".repeat(600)))));
     house.accept("f", "{}");

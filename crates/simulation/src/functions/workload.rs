@@ -120,7 +120,7 @@ fn targets(dice: &mut Dice, later: impl Fn(&mut Dice) -> Option<String>) -> Vec<
     if dice.percent(25)
         && let Some(function) = later(dice)
     {
-        targets.push(Target::Function(function.to_string()));
+        targets.push(Target::Function(function));
     }
     targets
 }

@@ -264,7 +264,6 @@ fn settings(dice: &mut Dice) -> Settings {
         shards,
         resident_max: dice.pick(&[0, 1, 3, 1024]),
         retention_ms: dice.pick(&[None, Some(90 * 24 * HOUR_MS), Some(20 * MINUTE_MS)]),
-        ..Settings::default()
     }
 }
 

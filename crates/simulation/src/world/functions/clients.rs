@@ -189,7 +189,7 @@ impl World {
                 // It comes again from the outbox.
                 Flight::Request(request) if notices.contains_key(&request.number) => {}
                 Flight::Request(request) => {
-                    self.plans.flights.push((due, Flight::Request(request)))
+                    self.plans.flights.push((due, Flight::Request(request)));
                 }
                 Flight::Again(..) => self.plans.flights.push((due, flight)),
                 Flight::Answer(..) | Flight::Delivery(..) => {}

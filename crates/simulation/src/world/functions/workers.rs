@@ -102,7 +102,7 @@ impl World {
         self.log.line(Some(id.into()), || format!("attempt {n} answers {answer}: {said:?}"));
         match outcome(said, answer) {
             Some(outcome) => {
-                done(outcome, self.evidence.functions.workers.receipt(attempt, answer))
+                done(outcome, self.evidence.functions.workers.receipt(attempt, answer));
             }
             None => drop(done),
         }
