@@ -160,14 +160,11 @@ impl Suite {
     }
 }
 
-/// Debian's, which the documentation speaks of; else whichever is found.
+/// Debian's, which the suite installs for itself: what else is on the PATH may be any version.
 fn command_line() -> Result<&'static str> {
     const DEBIAN: &str = "/usr/bin/aws";
-    if Path::new(DEBIAN).exists() {
-        return Ok(DEBIAN);
-    }
-    provide(&["aws", "--version"], "awscli")?;
-    Ok("aws")
+    provide(&[DEBIAN, "--version"], "awscli")?;
+    Ok(DEBIAN)
 }
 
 fn cargo() -> Command {

@@ -10,29 +10,67 @@ const SHARED: &str = "../shared";
 pub(crate) fn run() -> Result<ExitCode> {
     provide(&["python3", "--version"], "python3")?;
     provide(&["node", "--version"], "nodejs")?;
-    step("format", &["fmt", "--all", "--check"])?;
-    step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    step("tests", &["test", "--workspace", "--quiet"])?;
-    xtask(&["tidy"])?;
-    xtask(&["simulate", "--seeds", "300"])?;
-    xtask(&["aws"])?;
-    xtask(&["functions"])?;
-    let shared = crate::root().join(SHARED);
-    let with = |task: &str, data: &str| -> Result<()> {
-        let data = shared.join(data);
+    let mut steps = Steps::default();
+    steps.cargo("format", &["fmt", "--all", "--check"])?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    steps.cargo("lints", &lints)?;
+    steps.cargo("tests", &["test", "--workspace", "--quiet", "--no-fail-fast"])?;
+    steps.xtask(&["tidy"])?;
+    steps.xtask(&["simulate", "--seeds", "300"])?;
+    steps.xtask(&["aws"])?;
+    steps.xtask(&["functions"])?;
+    steps.shared("jsonpath", "jsonpath/cases.json")?;
+    steps.shared("jsonata", "jsonata-suite")?;
+    steps.shared("definitions", "machines")?;
+    steps.shared("definitions", "conformance/execution")?;
+    steps.shared("conformance", "conformance")?;
+    Ok(steps.conclude())
+}
+
+/// The steps that have run. One that fails does not keep the next from running.
+#[derive(Default)]
+struct Steps {
+    passed: usize,
+    failed: Vec<String>,
+}
+
+impl Steps {
+    fn cargo(&mut self, name: &str, arguments: &[&str]) -> Result<()> {
+        println!("\n--- {name}: cargo {}", arguments.join(" "));
+        let mut command = Command::new("cargo");
+        // Property tests draw the same cases each time, so that no change fails by the luck of the draw;
+        // `PROPTEST_CASES=10000 cargo test` looks further.
+        command.current_dir(crate::root()).args(arguments).env("PROPTEST_RNG_SEED", "2016");
+        if command.status()?.success() {
+            self.passed += 1;
+        } else {
+            self.failed.push(format!("{name}: cargo {}", arguments.join(" ")));
+        }
+        Ok(())
+    }
+
+    fn xtask(&mut self, arguments: &[&str]) -> Result<()> {
+        let all = ["run", "--quiet", "--package", "xtask", "--"].iter().chain(arguments).copied();
+        self.cargo(arguments[0], &all.collect::<Vec<_>>())
+    }
+
+    fn shared(&mut self, task: &str, data: &str) -> Result<()> {
+        let data = crate::root().join(SHARED).join(data);
         if !data.exists() {
             println!("\n--- {task}: no {}, skipped", data.display());
             return Ok(());
         }
-        xtask(&[task, &data.display().to_string()])
-    };
-    with("jsonpath", "jsonpath/cases.json")?;
-    with("jsonata", "jsonata-suite")?;
-    with("definitions", "machines")?;
-    with("definitions", "conformance/execution")?;
-    with("conformance", "conformance")?;
-    println!("\neverything holds");
-    Ok(ExitCode::SUCCESS)
+        self.xtask(&[task, &data.display().to_string()])
+    }
+
+    fn conclude(self) -> ExitCode {
+        println!();
+        for step in &self.failed {
+            println!("FAILED {step}");
+        }
+        println!("steps: {} passed, {} failed", self.passed, self.failed.len());
+        if self.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
 
 /// Installs what tests need, where a command shows that it is missing and this is Debian.
@@ -50,24 +88,6 @@ pub(crate) fn provide(shown_by: &[&str], package: &str) -> Result<()> {
         if !status.success() {
             bail!("apt-get could not install {package}: install what gives {program} by hand");
         }
-    }
-    Ok(())
-}
-
-fn xtask(arguments: &[&str]) -> Result<()> {
-    let all = ["run", "--quiet", "--package", "xtask", "--"].iter().chain(arguments).copied();
-    step(arguments[0], &all.collect::<Vec<_>>())
-}
-
-fn step(name: &str, arguments: &[&str]) -> Result<()> {
-    println!("\n--- {name}: cargo {}", arguments.join(" "));
-    let mut command = Command::new("cargo");
-    // Property tests draw the same cases each time, so that no change fails by the luck of the draw;
-    // `PROPTEST_CASES=10000 cargo test` looks further.
-    command.current_dir(crate::root()).args(arguments).env("PROPTEST_RNG_SEED", "2016");
-    let status = command.status()?;
-    if !status.success() {
-        bail!("{name} failed: cargo {}", arguments.join(" "));
     }
     Ok(())
 }
