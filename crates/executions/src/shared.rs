@@ -61,12 +61,6 @@ impl Shared {
     pub fn prepare(&self, revision: Revision, done: Done) -> Result<Arc<Prepared>> {
         self.revisions.keep(revision, done)
     }
-
-    /// Why nothing can be done any more, if so.
-    #[must_use]
-    pub fn failure(&self) -> Option<&everstep_shards::Error> {
-        self.failure.get()
-    }
 }
 
 impl Outside for Shared {

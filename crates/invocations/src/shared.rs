@@ -52,12 +52,6 @@ impl Shared {
         let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
         Self { store, functions, destinations, observer, mailbox, concurrency, settings, failure }
     }
-
-    /// Why nothing can be done any more, if so.
-    #[must_use]
-    pub fn failure(&self) -> Option<&everstep_shards::Error> {
-        self.failure.get()
-    }
 }
 
 impl Outside for Shared {

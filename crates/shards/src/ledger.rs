@@ -23,14 +23,15 @@ pub struct Ledger<E: Effect> {
 
 impl<E: Effect> Ledger<E> {
     /// Takes the shard over from its previous owner. Commits need not wait until that is durable; if it
-    /// fails, so does the engine. `owner` is a value that no other owner has.
+    /// fails, so does the engine. `owner` is drawn at random, so no other owner has it.
     pub fn take_over(
         store: Arc<dyn Store>,
         outside: Arc<E::Outside>,
         shard: Shard,
         key: &[u8],
-        owner: Vec<u8>,
+        owner: [u64; 2],
     ) -> Self {
+        let owner = owner.map(u64::to_be_bytes).concat();
         let mut batch = Batch::new(shard);
         batch.put(Space::Catalog, key.to_vec(), owner.clone());
         let failing = outside.clone();
@@ -133,9 +134,9 @@ mod tests {
         }
     }
 
-    fn owned(store: &Arc<CrashingStore>, notes: &Arc<Notes>, owner: &str) -> Ledger<Note> {
+    fn owned(store: &Arc<CrashingStore>, notes: &Arc<Notes>, owner: u64) -> Ledger<Note> {
         let (store, notes) = (store.clone(), notes.clone());
-        Ledger::take_over(store, notes, Shard(0), b"owner", owner.into())
+        Ledger::take_over(store, notes, Shard(0), b"owner", [owner, 0])
     }
 
     fn put(ledger: &mut Ledger<Note>, key: &'static str) -> u64 {
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn effects_follow_when_their_commit_is_durable() {
         let (store, notes) = (store(), Arc::<Notes>::default());
-        let mut ledger = owned(&store, &notes, "a");
+        let mut ledger = owned(&store, &notes, 1);
         assert_eq!((put(&mut ledger, "x"), put(&mut ledger, "y")), (1, 2));
         let late = Note("after x", notes.clone());
         ledger.follow(1, vec![late]);
@@ -173,8 +174,8 @@ mod tests {
     #[test]
     fn nothing_counts_of_one_whose_rows_were_taken_over() {
         let (store, old, new) = (store(), Arc::<Notes>::default(), Arc::<Notes>::default());
-        let mut first = owned(&store, &old, "a");
-        let mut second = owned(&store, &new, "b");
+        let mut first = owned(&store, &old, 1);
+        let mut second = owned(&store, &new, 2);
         let number = put(&mut first, "x");
         put(&mut first, "y");
         put(&mut second, "z");

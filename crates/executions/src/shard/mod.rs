@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use everstep_history::{Attempt, Event};
 use everstep_interpreter::{Execution, undelivered};
-use everstep_shards::{Ledger, Outbox, Slots, Timers};
-use everstep_store::{Space, each_row};
+use everstep_shards::{Ledger, Outbox, Outside, Slots, Timers};
+use everstep_store::{Shard as StoreShard, Space, each_row};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -38,7 +38,7 @@ use slot::Slot;
 use wake::Wake;
 
 pub struct Shard {
-    shard: everstep_store::Shard,
+    shard: StoreShard,
     shared: Arc<Shared>,
     slots: Slots<ExecutionId, Slot>,
     timers: Timers<ExecutionId>,
@@ -69,15 +69,9 @@ const ROWS_AT_A_TIME: usize = 10_000;
 impl Shard {
     /// Takes a shard over: reads what must be woken, and asks once more for what may not have been done.
     /// Executions are read when they are needed.
-    pub fn open(
-        shard: everstep_store::Shard,
-        shared: Arc<Shared>,
-        seed: u64,
-        now_ms: i64,
-    ) -> Result<Self> {
+    pub fn open(shard: StoreShard, shared: Arc<Shared>, seed: u64, now_ms: i64) -> Result<Self> {
         let mut seeds = Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0));
-        let store = shared.store.clone();
-        let owner = [seeds.next_u64(), seeds.next_u64()].map(u64::to_be_bytes).concat();
+        let (store, owner) = (shared.store.clone(), [seeds.next_u64(), seeds.next_u64()]);
         let mut opened = Self {
             shard,
             ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),

@@ -23,8 +23,8 @@ mod tick;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use everstep_shards::{Ledger, Outbox, Slots, Timers};
-use everstep_store::Space;
+use everstep_shards::{Ledger, Outbox, Outside, Slots, Timers};
+use everstep_store::{Shard as StoreShard, Space};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -43,7 +43,7 @@ use slot::Slot;
 type Place = (InvocationId, u32);
 
 pub struct Shard {
-    shard: everstep_store::Shard,
+    shard: StoreShard,
     shared: Arc<Shared>,
     slots: Slots<InvocationId, Slot>,
     /// Sessions that were changed, each with the commit to wait for.
@@ -64,15 +64,9 @@ impl Shard {
     /// # Errors
     ///
     /// If the store cannot be read.
-    pub fn open(
-        shard: everstep_store::Shard,
-        shared: Arc<Shared>,
-        seed: u64,
-        now_ms: i64,
-    ) -> Result<Self> {
+    pub fn open(shard: StoreShard, shared: Arc<Shared>, seed: u64, now_ms: i64) -> Result<Self> {
         let mut chance = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48));
-        let store = shared.store.clone();
-        let owner = [chance.next_u64(), chance.next_u64()].map(u64::to_be_bytes).concat();
+        let (store, owner) = (shared.store.clone(), [chance.next_u64(), chance.next_u64()]);
         let mut opened = Self {
             shard,
             ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),

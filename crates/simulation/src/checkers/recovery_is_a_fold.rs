@@ -3,6 +3,7 @@
 //! opened, and the AWS history of any prefix has contiguous ids.
 
 use everstep_interpreter::{Event, Execution, aws_history};
+use everstep_shards::Outside;
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;

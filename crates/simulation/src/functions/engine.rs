@@ -7,6 +7,7 @@ use everstep_invocations::{
     Acceptance, InvocationId, Manner, Message, Parts, Settings, Shard, Shared, Silent, Source,
     SourceKind, SystemClock,
 };
+use everstep_shards::Outside;
 
 use super::destinations::Destinations;
 use super::workers::Workers;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use everstep_executions::{
     ExecutionId, Message, Parts, Revision, Settings, Shared as Runtime, Silent,
 };
+use everstep_shards::Outside;
 use everstep_store::Behaviour;
 
 use crate::checkers::{self, Violation};
