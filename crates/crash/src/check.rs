@@ -7,7 +7,7 @@ use everstep_executions::{Bookmark, ExecutionId, ListId, Reader, Standing};
 use everstep_history::{Attempt, Event};
 use everstep_store::Store;
 
-use crate::house;
+use crate::harness;
 use crate::load::{Execution, Load};
 use crate::machines::{Machine, Part};
 use crate::protocol::End;
@@ -289,7 +289,7 @@ fn standing(end: &End) -> Standing {
 fn lists(reader: &Reader, load: &Load) -> Vec<String> {
     let mut problems = Vec::new();
     for (index, machine) in load.machines.iter().enumerate() {
-        let list = ListId::of(&house::machine_arn(machine.name));
+        let list = ListId::of(&harness::machine_arn(machine.name));
         let ours = load.executions.iter().filter(|it| it.machine == index);
         let expected: Vec<(String, Standing)> =
             ours.map(|it| (it.arn.clone(), standing(&machine.end(it.n)))).collect();

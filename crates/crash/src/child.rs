@@ -56,8 +56,8 @@ impl Process {
         self.child.id()
     }
 
-    /// Does nothing if the process is gone: what it was not told is told to the next one.
-    pub fn tell(&mut self, request: &Request) {
+    /// Does nothing if the process is gone: the next one gets the request.
+    pub fn send(&mut self, request: &Request) {
         let mut line = serde_json::to_vec(request).expect("a request is plain data");
         line.push(b'\n');
         let _ = self.requests.write_all(&line);
@@ -92,7 +92,7 @@ impl Process {
     /// If it does not leave within a minute.
     #[must_use]
     pub fn finish(mut self) -> (ExitStatus, String) {
-        self.tell(&Request::End);
+        self.send(&Request::End);
         self.left()
     }
 

@@ -26,7 +26,7 @@ const OPEN: usize = 150;
 const PEACE: Duration = Duration::from_secs(120);
 
 /// What happened.
-pub struct Told {
+pub struct Run {
     pub load: Load,
     /// Milliseconds from the start of each process until its engine was ready, shortest first.
     pub ready_ms: Vec<u64>,
@@ -48,48 +48,48 @@ impl Plan<'_> {
     /// # Errors
     ///
     /// If the engine said something that it must not say, or did not finish.
-    pub fn run(&self) -> Result<Told, String> {
+    pub fn run(&self) -> Result<Run, String> {
         let mut dice = Pcg64Mcg::seed_from_u64(self.seed);
-        let mut told = Told { load: Load::default(), ready_ms: Vec::new(), unready: 0 };
+        let mut run = Run { load: Load::default(), ready_ms: Vec::new(), unready: 0 };
         for _ in 0..self.kills {
-            self.live_and_die(&mut told, &mut dice)?;
+            self.live_and_die(&mut run, &mut dice)?;
         }
-        self.live_in_peace(&mut told, &mut dice)?;
-        told.ready_ms.sort_unstable();
-        Ok(told)
+        self.live_in_peace(&mut run, &mut dice)?;
+        run.ready_ms.sort_unstable();
+        Ok(run)
     }
 
     fn process(&self) -> Process {
         Process::start(self.program, &self.directory(), &self.witness())
     }
 
-    fn live_and_die(&self, told: &mut Told, dice: &mut Pcg64Mcg) -> Result<(), String> {
+    fn live_and_die(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
         let mut process = self.process();
         let (early, early_ms, late_ms) = (draw(dice, 8) == 0, draw(dice, 40), 1 + draw(dice, 400));
-        let ready = told.ready_ms.len();
+        let ready = run.ready_ms.len();
         if early {
             let until = Instant::now() + Duration::from_millis(early_ms);
             while let Ok(answer) = process.answer(until) {
-                told.take(answer)?;
+                run.take(answer)?;
             }
         } else {
-            self.get_ready(&mut process, told)?;
+            self.get_ready(&mut process, run)?;
             let until = Instant::now() + Duration::from_millis(late_ms);
-            self.work(&mut process, told, dice, until)?;
+            self.work(&mut process, run, dice, until)?;
         }
         let (answers, errors) = process.kill();
         for answer in answers {
-            told.take(answer)?;
+            run.take(answer)?;
         }
-        told.unready += usize::from(told.ready_ms.len() == ready);
+        run.unready += usize::from(run.ready_ms.len() == ready);
         complaint(&errors)
     }
 
-    fn live_in_peace(&self, told: &mut Told, dice: &mut Pcg64Mcg) -> Result<(), String> {
+    fn live_in_peace(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
         let mut process = self.process();
-        self.get_ready(&mut process, told)?;
-        self.work(&mut process, told, dice, Instant::now() + PEACE)?;
-        let open = told.load.open();
+        self.get_ready(&mut process, run)?;
+        self.work(&mut process, run, dice, Instant::now() + PEACE)?;
+        let open = run.load.open();
         let (status, errors) = process.finish();
         complaint(&errors)?;
         match (open, status.success()) {
@@ -97,20 +97,20 @@ impl Plan<'_> {
             (0, false) => Err(format!("the engine left with {status}")),
             (open, _) => {
                 let first: Vec<String> =
-                    told.load.unanswered().iter().take(5).map(|it| format!("{it:?}")).collect();
+                    run.load.unanswered().iter().take(5).map(|it| format!("{it:?}")).collect();
                 Err(format!("{open} executions do not end: {first:#?}"))
             }
         }
     }
 
-    fn get_ready(&self, process: &mut Process, told: &mut Told) -> Result<(), String> {
+    fn get_ready(&self, process: &mut Process, run: &mut Run) -> Result<(), String> {
         let deadline = Instant::now() + PEACE;
-        let before = told.ready_ms.len();
-        while told.ready_ms.len() == before {
+        let before = run.ready_ms.len();
+        while run.ready_ms.len() == before {
             let answer = process.answer(deadline).map_err(|error| {
                 format!("the engine in {} does not start: {error}", self.home.display())
             })?;
-            told.take(answer)?;
+            run.take(answer)?;
         }
         Ok(())
     }
@@ -119,27 +119,27 @@ impl Plan<'_> {
     fn work(
         &self,
         process: &mut Process,
-        told: &mut Told,
+        run: &mut Run,
         dice: &mut Pcg64Mcg,
         until: Instant,
     ) -> Result<(), String> {
-        told.load.unanswered().iter().for_each(|request| process.tell(request));
+        run.load.unanswered().iter().for_each(|request| process.send(request));
         loop {
-            while told.load.open() < OPEN && told.load.executions.len() < self.executions {
-                process.tell(&told.load.add(dice.next_u64()));
+            while run.load.open() < OPEN && run.load.executions.len() < self.executions {
+                process.send(&run.load.add(dice.next_u64()));
             }
-            if told.load.open() == 0 {
+            if run.load.open() == 0 {
                 return Ok(());
             }
             let Ok(answer) = process.answer(until) else { return Ok(()) };
-            if let Some(next) = told.take(answer)? {
-                process.tell(&next);
+            if let Some(next) = run.take(answer)? {
+                process.send(&next);
             }
         }
     }
 }
 
-impl Told {
+impl Run {
     fn take(&mut self, answer: Answer) -> Result<Option<crate::protocol::Request>, String> {
         if let Answer::Ready { ms } = answer {
             self.ready_ms.push(ms);

@@ -8,7 +8,7 @@
 pub mod check;
 pub mod child;
 pub mod driver;
-pub mod house;
+pub mod harness;
 pub mod load;
 pub mod machines;
 pub mod protocol;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::house;
+use crate::harness;
 use crate::machines::{self, Machine, Part};
 use crate::protocol::{Answer, End, Request};
 
@@ -53,7 +53,7 @@ impl Load {
     pub fn add(&mut self, draw: u64) -> Request {
         let machine = usize::try_from(draw % self.machines.len() as u64).unwrap_or(0);
         let index = self.executions.len();
-        let arn = house::execution_arn(self.machines[machine].name, &format!("e{index}"));
+        let arn = harness::execution_arn(self.machines[machine].name, &format!("e{index}"));
         self.places.insert(arn.clone(), index);
         let execution = Execution {
             arn,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use everstep_crash::check;
 use everstep_crash::child::Process;
 use everstep_crash::protocol::{Answer, End, Request};
-use everstep_crash::{house, machines};
+use everstep_crash::{harness, machines};
 use everstep_executions::{ExecutionId, ListId};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_engine-under-test");
@@ -46,7 +46,7 @@ fn start(n: usize, filler: usize) -> Request {
 }
 
 fn arn(n: usize) -> String {
-    house::execution_arn(MACHINE, &format!("e{n}"))
+    harness::execution_arn(MACHINE, &format!("e{n}"))
 }
 
 fn next(process: &mut Process) -> Answer {
@@ -61,8 +61,8 @@ fn ready(process: &mut Process) {
 /// Starts executions and waits until they are over.
 fn finish_some(process: &mut Process, numbers: std::ops::Range<usize>) {
     for n in numbers.clone() {
-        process.tell(&start(n, 100));
-        process.tell(&Request::Watch { arn: arn(n) });
+        process.send(&start(n, 100));
+        process.send(&Request::Watch { arn: arn(n) });
     }
     let mut left = numbers.len();
     while left > 0 {
@@ -81,7 +81,7 @@ fn start_until_failure(process: &mut Process, filler: usize) -> (HashSet<String>
     loop {
         assert!(Instant::now() < deadline, "the disk does not fill");
         while sent < acknowledged.len() + 16 {
-            process.tell(&start(sent, filler));
+            process.send(&start(sent, filler));
             sent += 1;
         }
         match next(process) {
@@ -104,7 +104,7 @@ fn answers_everything(process: &mut Process, acknowledged: &HashSet<String>, err
         Request::Stop { arn: known.clone() },
         Request::Redrive { arn: known },
     ];
-    requests.iter().for_each(|request| process.tell(request));
+    requests.iter().for_each(|request| process.send(request));
     let mut answered = 0;
     while answered < requests.len() {
         match next(process) {
@@ -123,7 +123,7 @@ fn answers_everything(process: &mut Process, acknowledged: &HashSet<String>, err
 fn nothing_is_lost(process: &mut Process, acknowledged: &HashSet<String>) {
     ready(process);
     for arn in acknowledged {
-        process.tell(&Request::Watch { arn: arn.clone() });
+        process.send(&Request::Watch { arn: arn.clone() });
     }
     let mut left = acknowledged.clone();
     while !left.is_empty() {
@@ -272,8 +272,8 @@ fn check(home: &Home, damaged: &Path, what: &str) {
     }
     let (status, errors) = process.finish();
     assert!(status.success(), "{what}: {errors}");
-    let reader = check::reader(house::store(damaged).expect("it was open"));
-    let list = ListId::of(&house::machine_arn(MACHINE));
+    let reader = check::reader(harness::store(damaged).expect("it was open"));
+    let list = ListId::of(&harness::machine_arn(MACHINE));
     let listed = check::listed(&reader, list, None);
     let whole = listed.as_ref().is_ok_and(|all| all.len() == 20)
         && (0..20).all(|n| reader.events(ExecutionId::of(&arn(n))).is_ok_and(|all| all.len() > 10));

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use everstep_crash::check::{self, Facts};
-use everstep_crash::driver::{Plan, Told};
-use everstep_crash::{house, witness};
+use everstep_crash::driver::{Plan, Run};
+use everstep_crash::{harness, witness};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_engine-under-test");
 
@@ -16,7 +16,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-fn check(kills: usize, executions: usize) -> (Told, Facts) {
+fn check(kills: usize, executions: usize) -> (Run, Facts) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = number("EVERSTEP_SEED").unwrap_or(u64::from(now.subsec_nanos()));
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
@@ -34,38 +34,38 @@ fn check(kills: usize, executions: usize) -> (Told, Facts) {
     }
 }
 
-fn run(plan: &Plan<'_>) -> Result<(Told, Facts), String> {
-    let told = plan.run()?;
+fn run(plan: &Plan<'_>) -> Result<(Run, Facts), String> {
+    let run = plan.run()?;
     let lines = witness::read(&plan.witness()).map_err(|error| error.to_string())?;
-    let reader = check::reader(house::store(&plan.directory())?);
-    let (problems, facts) = check::check(&reader, &told.load, &lines);
-    report(plan.home, &told, &facts);
+    let reader = check::reader(harness::store(&plan.directory())?);
+    let (problems, facts) = check::check(&reader, &run.load, &lines);
+    report(plan.home, &run, &facts);
     if problems.is_empty() {
-        return Ok((told, facts));
+        return Ok((run, facts));
     }
     let first: Vec<String> = problems.iter().take(20).cloned().collect();
     Err(format!("{} things are wrong, first {first:#?}", problems.len()))
 }
 
-fn report(home: &Path, told: &Told, facts: &Facts) {
-    let ready = &told.ready_ms;
+fn report(home: &Path, run: &Run, facts: &Facts) {
+    let ready = &run.ready_ms;
     println!(
         "{}: {facts:?}; {} processes were ready after {} ms (median) and at most {} ms, {} were killed before",
         home.display(),
         ready.len(),
         ready[ready.len() / 2],
         ready[ready.len() - 1],
-        told.unready,
+        run.unready,
     );
 }
 
 #[test]
 fn an_engine_that_is_killed_at_any_moment_loses_nothing_and_repeats_nothing() {
     let kills = number("EVERSTEP_KILLS").map_or(300, |kills| usize::try_from(kills).unwrap_or(300));
-    let (told, facts) = check(kills, kills * 10);
+    let (run, facts) = check(kills, kills * 10);
     // Otherwise the test has shown nothing.
     assert!(facts.interrupted >= kills / 10, "{facts:?}");
-    assert!(facts.failed_attempts > 0 && told.unready > 0, "{facts:?}");
+    assert!(facts.failed_attempts > 0 && run.unready > 0, "{facts:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use everstep_executions::{Mailbox, Message, Report, Task};
 /// pattern.
 #[must_use]
 pub fn awaiting(task: Task) -> Task {
-    task.heard_by(|mailbox| Arc::new(Callback(mailbox)))
+    task.with_mailbox(|mailbox| Arc::new(Callback(mailbox)))
 }
 
 struct Callback(Arc<dyn Mailbox<Message>>);

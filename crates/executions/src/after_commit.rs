@@ -6,9 +6,9 @@ use everstep_history::Attempt;
 use everstep_shards::Effect;
 
 use crate::error::Result;
-use crate::failed::Failed;
 use crate::id::ExecutionId;
 use crate::message::Message;
+use crate::notification::Notification;
 use crate::observer::Step;
 use crate::shared::Shared;
 use crate::task::{Cancelled, Receipt, Task};
@@ -22,7 +22,7 @@ pub(crate) enum AfterCommit {
         attempts: Vec<Attempt>,
         sequence: u32,
     },
-    Notify(Box<Failed>),
+    Notify(Box<Notification>),
     Post(Message),
     Answer(Answer),
     Observe(Box<Step>),
@@ -51,7 +51,7 @@ impl Effect for AfterCommit {
                 let receipt = Arc::new(Receipt { execution: id, sequence, mailbox });
                 cancel(shared, &arn, &attempts, &receipt);
             }
-            Self::Notify(failed) => shared.mailbox.post(Message::Notify(failed)),
+            Self::Notify(notification) => shared.mailbox.post(Message::Notify(notification)),
             Self::Post(message) => shared.mailbox.post(message),
             Self::Answer(answer) => answer(Ok(())),
             Self::Observe(step) => shared.observer.stepped(*step),

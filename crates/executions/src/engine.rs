@@ -145,7 +145,7 @@ impl everstep_shards::Shard for Owned {
     fn tick(&mut self, now_ms: i64) -> Option<i64> {
         let (next, troubles) = self.shard.tick(now_ms);
         for (id, error) in troubles {
-            self.shared.observer.stranded(id, &error);
+            self.shared.observer.stuck(id, &error);
         }
         next
     }

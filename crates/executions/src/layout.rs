@@ -5,8 +5,8 @@ use everstep_shards::Cursor;
 use everstep_shards::keys::{self, ordered, parse_ordered};
 use everstep_store::after_prefix;
 
-use crate::failed::NotificationId;
 use crate::id::{ExecutionId, ListId};
+use crate::notification::NotificationId;
 use crate::revision::RevisionId;
 use crate::summary::Standing;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use everstep_interpreter::{Attempt, Failure, Payload, Status};
 
 use crate::error::{Error, Result};
-use crate::failed::{Failed, NotificationId};
 use crate::id::{ExecutionId, ListId};
+use crate::notification::{Notification, NotificationId};
 use crate::revision::Prepared;
 use crate::task::Report;
 
@@ -66,7 +66,7 @@ pub enum Message {
         sequence: u32,
     },
     /// The failure of an execution is durable: its destination is to be notified.
-    Notify(Box<Failed>),
+    Notify(Box<Notification>),
     Notified(NotificationId),
     /// The destination could not be notified.
     NotNotified(NotificationId),
@@ -160,7 +160,7 @@ impl Message {
             | Self::Delete { id, .. }
             | Self::Note { id, .. }
             | Self::Delivered { id, .. } => *id,
-            Self::Notify(failed) => failed.execution,
+            Self::Notify(notification) => notification.execution,
             Self::Notified(id) | Self::NotNotified(id) | Self::NotificationRemoved(id) => {
                 id.execution
             }
@@ -182,7 +182,7 @@ impl fmt::Debug for Message {
             Self::Delete { id, .. } => write!(f, "Delete({id:?})"),
             Self::Note { id, notes, .. } => write!(f, "Note({id:?}, {})", notes.len()),
             Self::Delivered { id, sequence } => write!(f, "Delivered({id:?}, {sequence})"),
-            Self::Notify(failed) => write!(f, "Notify({failed:?})"),
+            Self::Notify(notification) => write!(f, "Notify({notification:?})"),
             Self::Notified(id) => write!(f, "Notified({id:?})"),
             Self::NotNotified(id) => write!(f, "NotNotified({id:?})"),
             Self::NotificationRemoved(id) => write!(f, "NotificationRemoved({id:?})"),

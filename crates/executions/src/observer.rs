@@ -30,8 +30,8 @@ pub trait Observer: Send + Sync {
     /// loses the call: it does not come again.
     fn stepped(&self, _step: Step) {}
 
-    /// One execution cannot be read or go on; the others do.
-    fn stranded(&self, _id: ExecutionId, _error: &Error) {}
+    /// One execution cannot be read or cannot continue. The others are not affected.
+    fn stuck(&self, _id: ExecutionId, _error: &Error) {}
 
     /// Nothing can be written any more. Said once; the engine answers every request with this error and
     /// has to be started again.

@@ -8,9 +8,9 @@ use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payl
 
 use everstep_shards::Mailbox;
 
-use crate::failed::Failed;
 use crate::id::{ExecutionId, digest};
 use crate::message::Message;
+use crate::notification::Notification;
 
 /// Does the work that executions ask for.
 ///
@@ -27,8 +27,9 @@ pub trait TaskRunner: Send + Sync {
     fn cancel(&self, cancelled: Cancelled);
 
     /// An execution did not succeed, and its machine names a destination for that. Called once the failure is
-    /// durable, and again after [`Failed::retry`] and after each start until [`Failed::told`] is durable.
-    fn tell(&self, _failed: Failed) {}
+    /// durable, and again after [`Notification::retry`] and after each start until
+    /// [`Notification::delivered`] is durable.
+    fn notify(&self, _notification: Notification) {}
 
     /// Whether an activity that a definition names does not exist. Called before an execution that may
     /// enter it goes on.
@@ -142,13 +143,13 @@ impl Task {
         }
     }
 
-    /// The same task, with another ear for what is said of it: it is given the one that listens now.
+    /// The same task with another mailbox for its reports: `wrap` gets the current one.
     #[must_use]
-    pub fn heard_by(
+    pub fn with_mailbox(
         mut self,
-        ear: impl FnOnce(Arc<dyn Mailbox<Message>>) -> Arc<dyn Mailbox<Message>>,
+        wrap: impl FnOnce(Arc<dyn Mailbox<Message>>) -> Arc<dyn Mailbox<Message>>,
     ) -> Self {
-        self.mailbox = ear(self.mailbox);
+        self.mailbox = wrap(self.mailbox);
         self
     }
 

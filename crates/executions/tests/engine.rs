@@ -49,13 +49,13 @@ fn eventually<T>(mut probe: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-struct House {
+struct Harness {
     store: Arc<MemoryStore>,
     runner: Arc<Held>,
     engine: Engine,
 }
 
-impl House {
+impl Harness {
     fn new() -> Self {
         Self::on(Arc::new(MemoryStore::new(4)), Settings::default())
     }
@@ -125,106 +125,106 @@ fn wait(seconds: u32) -> Value {
 
 #[test]
 fn a_run_without_tasks_is_over_when_its_start_is_answered() {
-    let house = House::new();
-    let started = house.start(&pass(), "a", json!({"x": 1})).expect("starts");
+    let harness = Harness::new();
+    let started = harness.start(&pass(), "a", json!({"x": 1})).expect("starts");
     assert!(!started.known);
-    assert_eq!(house.standing("a"), Standing::Succeeded);
-    let ended = house.end("a");
+    assert_eq!(harness.standing("a"), Standing::Succeeded);
+    let ended = harness.end("a");
     assert_eq!(ended.status, Status::Succeeded { output: Payload::new(json!({"x": 1})) });
 }
 
 #[test]
 fn a_start_that_is_repeated_finds_the_one_that_runs() {
-    let house = House::new();
-    let first = house.start(&task(), "a", json!(1)).expect("starts");
-    let again = house.start(&task(), "a", json!(1)).expect("is known");
+    let harness = Harness::new();
+    let first = harness.start(&task(), "a", json!(1)).expect("starts");
+    let again = harness.start(&task(), "a", json!(1)).expect("is known");
     assert_eq!((again.started_ms, again.known), (first.started_ms, true));
-    let other = house.start(&task(), "a", json!(2));
+    let other = harness.start(&task(), "a", json!(2));
     assert!(matches!(other, Err(Error::AlreadyExists(_))), "{other:?}");
-    house.runner.next().succeed(Payload::new(json!(null)));
-    house.end("a");
-    let over = house.start(&task(), "a", json!(1));
+    harness.runner.next().succeed(Payload::new(json!(null)));
+    harness.end("a");
+    let over = harness.start(&task(), "a", json!(1));
     assert!(matches!(over, Err(Error::AlreadyExists(_))), "{over:?}");
 }
 
 #[test]
 fn a_result_counts_once() {
-    let house = House::new();
-    house.start(&task(), "a", json!({})).expect("starts");
-    let task = house.runner.next();
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!({})).expect("starts");
+    let task = harness.runner.next();
     let Job::Call { resource, .. } = &task.job else { panic!("a call") };
     assert!(resource.as_str().ends_with("function:f"));
     task.succeed(Payload::new(json!("first")));
     let report = everstep_executions::Report::Succeeded { output: Payload::new(json!("second")) };
     let (id, attempt) = (task.execution, task.attempt);
     let second: Result<(), Error> =
-        house.engine.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) });
+        harness.engine.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) });
     assert_eq!(second, Err(Error::Settled));
-    assert_eq!(house.end("a").status, Status::Succeeded { output: Payload::new(json!("first")) });
+    assert_eq!(harness.end("a").status, Status::Succeeded { output: Payload::new(json!("first")) });
 }
 
 #[test]
 fn an_open_attempt_is_dispatched_again_after_a_restart_with_the_same_token() {
-    let house = House::new();
-    house.start(&task(), "a", json!({"n": 7})).expect("starts");
-    let before = house.runner.next();
-    let house = house.restarted();
-    let after = house.runner.next();
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!({"n": 7})).expect("starts");
+    let before = harness.runner.next();
+    let harness = harness.restarted();
+    let after = harness.runner.next();
     assert!(after.again && !before.again);
     assert_eq!((after.token(), after.request_id()), (before.token(), before.request_id()));
     assert_eq!(after.job, before.job);
     after.succeed(Payload::new(json!("done")));
-    assert_eq!(house.end("a").status, Status::Succeeded { output: Payload::new(json!("done")) });
+    assert_eq!(harness.end("a").status, Status::Succeeded { output: Payload::new(json!("done")) });
 }
 
 #[test]
 fn a_retry_that_waits_goes_on_after_a_restart_with_its_count() {
-    let house = House::new();
-    house.start(&task(), "a", json!({})).expect("starts");
-    house.runner.next().fail(Failure::new("Again", "1"));
-    let house = house.restarted();
-    house.runner.next().fail(Failure::new("Again", "2"));
-    let house = house.restarted();
-    house.runner.next().fail(Failure::new("Again", "3"));
-    let ended = house.end("a");
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!({})).expect("starts");
+    harness.runner.next().fail(Failure::new("Again", "1"));
+    let harness = harness.restarted();
+    harness.runner.next().fail(Failure::new("Again", "2"));
+    let harness = harness.restarted();
+    harness.runner.next().fail(Failure::new("Again", "3"));
+    let ended = harness.end("a");
     assert_eq!(ended.status, Status::Failed { failure: Failure::new("Again", "3") });
 }
 
 #[test]
 fn a_wait_that_passed_while_the_engine_was_down_is_over() {
-    let house = House::new();
-    house.start(&wait(1), "a", json!({})).expect("starts");
-    let house = house.restarted();
-    assert!(matches!(house.end("a").status, Status::Succeeded { .. }));
+    let harness = Harness::new();
+    harness.start(&wait(1), "a", json!({})).expect("starts");
+    let harness = harness.restarted();
+    assert!(matches!(harness.end("a").status, Status::Succeeded { .. }));
 }
 
 #[test]
 fn a_stopped_execution_cancels_its_task_and_can_be_redriven() {
-    let house = House::new();
-    house.start(&task(), "a", json!({})).expect("starts");
-    let task = house.runner.next();
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!({})).expect("starts");
+    let task = harness.runner.next();
     let id = task.execution;
     let failure = Failure::new("Stop", "by hand");
-    house.engine.ask(|reply| Message::Stop { id, failure, reply }).expect("stops");
-    assert_eq!(house.standing("a"), Standing::Aborted);
-    let cancelled = eventually(|| house.runner.cancelled.lock().expect("no panic").pop());
+    harness.engine.ask(|reply| Message::Stop { id, failure, reply }).expect("stops");
+    assert_eq!(harness.standing("a"), Standing::Aborted);
+    let cancelled = eventually(|| harness.runner.cancelled.lock().expect("no panic").pop());
     assert_eq!(cancelled.attempt, task.attempt);
-    house.engine.ask(|reply| Message::Redrive { id, reply }).expect("is redriven");
-    assert_eq!(house.standing("a"), Standing::Running);
-    house.runner.next().succeed(Payload::new(json!("at last")));
-    house.end("a");
-    let summary = house.engine.reader().summary(id).expect("readable").expect("known");
+    harness.engine.ask(|reply| Message::Redrive { id, reply }).expect("is redriven");
+    assert_eq!(harness.standing("a"), Standing::Running);
+    harness.runner.next().succeed(Payload::new(json!("at last")));
+    harness.end("a");
+    let summary = harness.engine.reader().summary(id).expect("readable").expect("known");
     assert_eq!((summary.standing, summary.redrives), (Standing::Succeeded, 1));
 }
 
 #[test]
 fn a_list_is_paged_without_gaps_or_repeats() {
-    let house = House::new();
+    let harness = Harness::new();
     for n in 0..50 {
         let definition = if n % 5 == 0 { task() } else { pass() };
-        house.start(&definition, &format!("e{n}"), json!({})).expect("starts");
+        harness.start(&definition, &format!("e{n}"), json!({})).expect("starts");
     }
-    let reader = house.engine.reader();
+    let reader = harness.engine.reader();
     let names = |standing| {
         let (mut found, mut from) = (Vec::new(), None);
         loop {
@@ -253,62 +253,62 @@ fn a_list_is_paged_without_gaps_or_repeats() {
 
 #[test]
 fn an_express_execution_leaves_nothing_behind() {
-    let house = House::new();
+    let harness = Harness::new();
     let revision = Revision::new(MACHINE, "role", &task().to_string()).express();
-    let prepared = house.engine.prepare(revision).expect("valid");
+    let prepared = harness.engine.prepare(revision).expect("valid");
     let start = Start::new(&arn("x"), prepared, Payload::new(json!({})));
     let (sender, ended) = std::sync::mpsc::channel();
     let watcher: everstep_executions::Reply<Ended> = Box::new(move |ended| {
         let _ = sender.send(ended);
     });
-    house
+    harness
         .engine
         .ask(|reply| Message::Start { start: Box::new(start), reply, watcher: Some(watcher) })
         .expect("starts");
-    house.runner.next().succeed(Payload::new(json!("quick")));
+    harness.runner.next().succeed(Payload::new(json!("quick")));
     let ended = ended.recv().expect("answered").expect("ended");
     assert_eq!(ended.status, Status::Succeeded { output: Payload::new(json!("quick")) });
-    assert_eq!(house.engine.reader().summary(id("x")), Ok(None));
-    assert_eq!(house.store.shards(), 4);
+    assert_eq!(harness.engine.reader().summary(id("x")), Ok(None));
+    assert_eq!(harness.store.shards(), 4);
 }
 
 #[test]
 fn an_execution_that_is_over_can_be_removed_and_its_name_used_again() {
-    let house = House::new();
-    house.start(&task(), "a", json!({})).expect("starts");
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!({})).expect("starts");
     let id = id("a");
-    let early = house.engine.ask(|reply| Message::Delete { id, reply });
+    let early = harness.engine.ask(|reply| Message::Delete { id, reply });
     assert!(matches!(early, Err(Error::WrongStatus(_))), "{early:?}");
-    house.runner.next().succeed(Payload::new(json!({})));
-    house.end("a");
-    house.engine.ask(|reply| Message::Delete { id, reply }).expect("is removed");
-    assert_eq!(house.engine.reader().summary(id), Ok(None));
-    assert_eq!(house.engine.reader().events(id), Ok(Vec::new()));
-    let page = house.engine.reader().list(ListId::of(MACHINE), None, None, 10).expect("readable");
+    harness.runner.next().succeed(Payload::new(json!({})));
+    harness.end("a");
+    harness.engine.ask(|reply| Message::Delete { id, reply }).expect("is removed");
+    assert_eq!(harness.engine.reader().summary(id), Ok(None));
+    assert_eq!(harness.engine.reader().events(id), Ok(Vec::new()));
+    let page = harness.engine.reader().list(ListId::of(MACHINE), None, None, 10).expect("readable");
     assert_eq!(page.executions, Vec::new());
-    assert!(!house.start(&pass(), "a", json!({})).expect("starts").known);
+    assert!(!harness.start(&pass(), "a", json!({})).expect("starts").known);
 }
 
 #[test]
 fn an_execution_that_is_half_removed_keeps_its_name_until_it_is_gone() {
-    let house = House::new();
-    house.start(&task(), "a", json!(1)).expect("starts");
-    house.runner.next().succeed(Payload::new(json!(2)));
-    house.end("a");
-    let shard = id("a").shard(house.store.shards());
+    let harness = Harness::new();
+    harness.start(&task(), "a", json!(1)).expect("starts");
+    harness.runner.next().succeed(Payload::new(json!(2)));
+    harness.end("a");
+    let shard = id("a").shard(harness.store.shards());
     let last = Scan::between(&[], &[], 1).reversed();
-    let steps = house.store.scan(shard, Space::Journal, last).expect("readable");
+    let steps = harness.store.scan(shard, Space::Journal, last).expect("readable");
     let mut batch = Batch::new(shard);
     batch.remove(Space::Journal, steps[0].0.clone());
-    house.store.commit(batch, Box::new(|outcome| outcome.expect("the step goes")));
-    let house = house.restarted();
-    let again = house.start(&task(), "a", json!(1));
+    harness.store.commit(batch, Box::new(|outcome| outcome.expect("the step goes")));
+    let harness = harness.restarted();
+    let again = harness.start(&task(), "a", json!(1));
     assert!(matches!(again, Err(Error::AlreadyExists(_))), "{again:?}");
     let watched: Result<Ended, Error> =
-        house.engine.ask(|reply| Message::Watch { id: id("a"), reply });
+        harness.engine.ask(|reply| Message::Watch { id: id("a"), reply });
     assert_eq!(watched, Err(Error::NotFound));
-    house.engine.ask(|reply| Message::Delete { id: id("a"), reply }).expect("the rest goes");
-    assert!(!house.start(&task(), "a", json!(1)).expect("starts anew").known);
+    harness.engine.ask(|reply| Message::Delete { id: id("a"), reply }).expect("the rest goes");
+    assert!(!harness.start(&task(), "a", json!(1)).expect("starts anew").known);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn what_cannot_be_taken_on_is_refused_at_once() {
         shards: everstep_shards::Settings { queue_max: 0, ..everstep_shards::Settings::default() },
         ..Settings::default()
     };
-    let house = House::on(Arc::new(MemoryStore::new(4)), settings);
-    assert_eq!(house.start(&pass(), "a", json!({})), Err(Error::Busy));
-    assert_eq!(house.engine.reader().summary(id("a")), Ok(None));
+    let harness = Harness::on(Arc::new(MemoryStore::new(4)), settings);
+    assert_eq!(harness.start(&pass(), "a", json!({})), Err(Error::Busy));
+    assert_eq!(harness.engine.reader().summary(id("a")), Ok(None));
 }

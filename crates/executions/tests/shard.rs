@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_executions::{
-    Cancelled, Ended, Error, ExecutionId, Failed, Mailbox, Message, Note, Parts, Prepared, Reply,
-    Report, Result, Revision, Settings, Shard, Shared, Silent, Standing, Start, Started, Task,
-    TaskRunner,
+    Cancelled, Ended, Error, ExecutionId, Mailbox, Message, Note, Notification, Parts, Prepared,
+    Reply, Report, Result, Revision, Settings, Shard, Shared, Silent, Standing, Start, Started,
+    Task, TaskRunner,
 };
 use everstep_history::{Attempt, Event, Failure, Payload};
 use everstep_interpreter::Status;
@@ -23,7 +23,7 @@ const SHARD: everstep_store::Shard = everstep_store::Shard(0);
 struct Outside {
     tasks: Mutex<Vec<Task>>,
     cancelled: Mutex<Vec<Attempt>>,
-    failed: Mutex<Vec<Failed>>,
+    notifications: Mutex<Vec<Notification>>,
     posted: Mutex<Vec<Message>>,
 }
 
@@ -40,8 +40,8 @@ impl TaskRunner for Outside {
         locked(&self.cancelled).push(cancelled.attempt);
     }
 
-    fn tell(&self, failed: Failed) {
-        locked(&self.failed).push(failed);
+    fn notify(&self, notification: Notification) {
+        locked(&self.notifications).push(notification);
     }
 }
 
@@ -101,8 +101,8 @@ impl Stage {
         self.start_by(prepared, name)
     }
 
-    /// An execution of which somebody is told if it fails.
-    fn start_told(&mut self, definition: &Value, name: &str) -> Result<Started> {
+    /// An execution with a destination for its failure.
+    fn start_with_destination(&mut self, definition: &Value, name: &str) -> Result<Started> {
         let mut revision = self.prepared(definition).revision.clone();
         revision.on_failure = Some("function:f".to_owned());
         let prepared = self.shared.prepare(revision, Box::new(|_| {})).expect("a valid definition");
@@ -161,8 +161,8 @@ impl Stage {
     }
 
     /// What was to be told since this was last asked.
-    fn failed(&self) -> Vec<Failed> {
-        std::mem::take(&mut *locked(&self.outside.failed))
+    fn notifications(&self) -> Vec<Notification> {
+        std::mem::take(&mut *locked(&self.outside.notifications))
     }
 
     fn stop(&mut self, name: &str) {
@@ -342,70 +342,72 @@ fn a_cancellation_that_a_crash_swallowed_is_said_again() {
     assert_eq!(stage.rows(Space::Outbox), 0);
 }
 
-/// What is told of an execution that fails: how it stands, and its error.
-fn check_told(definition: &Value, end: impl FnOnce(&mut Stage), expected: &[(Standing, &str)]) {
+/// Checks the notifications of an execution: its standing and its error.
+fn check_notified(definition: &Value, end: impl FnOnce(&mut Stage), expected: &[(Standing, &str)]) {
     let mut stage = Stage::new(Settings::default());
-    stage.start_told(definition, "a").expect("starts");
+    stage.start_with_destination(definition, "a").expect("starts");
     end(&mut stage);
-    let failed = stage.failed();
-    let told: Vec<(Standing, &str)> = failed
+    let notifications = stage.notifications();
+    let notified: Vec<(Standing, &str)> = notifications
         .iter()
-        .map(|failed| (failed.ending.standing, failed.ending.error.as_deref().unwrap_or_default()))
+        .map(|notification| {
+            (notification.ending.standing, notification.ending.error.as_deref().unwrap_or_default())
+        })
         .collect();
-    assert_eq!(told, expected);
-    assert!(failed.iter().all(|failed| failed.ending.target == "function:f"));
+    assert_eq!(notified, expected);
+    assert!(notifications.iter().all(|notification| notification.ending.target == "function:f"));
 }
 
 #[test]
-fn every_end_that_is_no_success_is_told() {
+fn every_end_but_a_success_is_notified() {
     let fail = json!({"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "No"}}});
-    check_told(&fail, |_| {}, &[(Standing::Failed, "No")]);
+    check_notified(&fail, |_| {}, &[(Standing::Failed, "No")]);
     let mut slow = wait(3600);
     slow["TimeoutSeconds"] = json!(5);
-    check_told(&slow, |stage| stage.pass(5 * SECOND), &[(Standing::TimedOut, "")]);
-    check_told(&wait(3600), |stage| stage.stop("a"), &[(Standing::Aborted, "Enough")]);
-    check_told(&wait(0), |stage| stage.pass(0), &[]);
-    check_told(&wait(3600), |_| {}, &[]);
+    check_notified(&slow, |stage| stage.pass(5 * SECOND), &[(Standing::TimedOut, "")]);
+    check_notified(&wait(3600), |stage| stage.stop("a"), &[(Standing::Aborted, "Enough")]);
+    check_notified(&wait(0), |stage| stage.pass(0), &[]);
+    check_notified(&wait(3600), |_| {}, &[]);
 }
 
 #[test]
-fn a_failure_is_told_until_somebody_says_that_he_knows() {
+fn a_failure_is_notified_until_it_is_acknowledged() {
     let mut stage = Stage::new(Settings::default());
-    stage.start_told(&task(json!({})), "a").expect("starts");
+    stage.start_with_destination(&task(json!({})), "a").expect("starts");
     stage.start(&task(json!({})), "b").expect("starts");
     stage.stop("a");
     stage.stop("b");
-    let first = stage.failed().pop().expect("it is told");
+    let first = stage.notifications().pop().expect("it is notified");
     assert_eq!(stage.rows(Space::Outbox), 1, "the cancellations have been seen to");
-    // The engine dies while it is being told, and again when nobody was there to tell.
+    // The engine crashes during the delivery, and again before the next one.
     let mut stage = stage.restart_after(SECOND).restart_after(SECOND);
-    let again = stage.failed().pop().expect("it is told again");
+    let again = stage.notifications().pop().expect("it is notified again");
     assert_eq!((again.id(), &again.ending), (first.id(), &first.ending));
-    again.told();
+    again.delivered();
     stage.deliver();
     assert_eq!(stage.rows(Space::Outbox), 0);
-    assert!(stage.restart_after(SECOND).failed().is_empty());
+    assert!(stage.restart_after(SECOND).notifications().is_empty());
 }
 
 #[test]
 fn a_notification_that_did_not_arrive_is_retried_after_a_growing_pause() {
     let mut stage = Stage::new(Settings::default());
-    stage.start_told(&wait(3600), "a").expect("starts");
+    stage.start_with_destination(&wait(3600), "a").expect("starts");
     stage.stop("a");
-    let first = stage.failed().pop().expect("it is notified");
+    let first = stage.notifications().pop().expect("it is notified");
     for pause in [SECOND, 2 * SECOND, 4 * SECOND] {
         first.retry();
         stage.deliver();
         stage.pass(pause - 1);
-        assert!(stage.failed().is_empty(), "not yet");
+        assert!(stage.notifications().is_empty(), "not yet");
         stage.pass(1);
-        let again = stage.failed().pop().expect("it is retried");
+        let again = stage.notifications().pop().expect("it is retried");
         assert_eq!((again.id(), &again.ending), (first.id(), &first.ending));
     }
-    first.told();
+    first.delivered();
     stage.deliver();
     stage.pass(HOUR);
-    assert!(stage.failed().is_empty());
+    assert!(stage.notifications().is_empty());
     assert_eq!(stage.rows(Space::Outbox), 0);
 }
 
@@ -415,17 +417,17 @@ fn notifications_beyond_the_bound_wait_in_the_store() {
     settings.shards.deliveries_max = 4;
     let mut stage = Stage::new(settings);
     for n in 0..10 {
-        stage.start_told(&wait(3600), &format!("e{n}")).expect("starts");
+        stage.start_with_destination(&wait(3600), &format!("e{n}")).expect("starts");
         stage.stop(&format!("e{n}"));
     }
     let mut stage = stage.restart_after(SECOND);
     let mut names = Vec::new();
     for _ in 0..10 {
-        let failed = stage.failed();
-        assert!(failed.len() <= 4, "no more are in memory");
-        for failed in failed {
-            failed.told();
-            names.push(failed.execution_arn.to_string());
+        let notifications = stage.notifications();
+        assert!(notifications.len() <= 4, "no more are in memory");
+        for notification in notifications {
+            notification.delivered();
+            names.push(notification.execution_arn.to_string());
         }
         stage.deliver();
         stage.pass(1);
@@ -438,7 +440,7 @@ fn notifications_beyond_the_bound_wait_in_the_store() {
 #[test]
 fn each_failure_of_a_redriven_execution_is_told_for_itself() {
     let mut stage = Stage::new(Settings::default());
-    stage.start_told(&wait(3600), "a").expect("starts");
+    stage.start_with_destination(&wait(3600), "a").expect("starts");
     stage.stop("a");
     stage.pass(SECOND);
     stage.redrive("a");
@@ -447,28 +449,33 @@ fn each_failure_of_a_redriven_execution_is_told_for_itself() {
     stage.pass(HOUR);
     assert_eq!(stage.standing("a"), Some(Standing::Succeeded));
     let stage = stage.restart_after(SECOND);
-    let failed = stage.failed();
-    let redrives: Vec<u32> = failed.iter().map(|failed| failed.ending.redrives).collect();
+    let notifications = stage.notifications();
+    let redrives: Vec<u32> =
+        notifications.iter().map(|notification| notification.ending.redrives).collect();
     assert_eq!(redrives, [0, 1]);
-    assert!(failed.iter().all(|failed| failed.ending.standing == Standing::Aborted));
-    assert_ne!(failed[0].id(), failed[1].id());
+    assert!(
+        notifications.iter().all(|notification| notification.ending.standing == Standing::Aborted)
+    );
+    assert_ne!(notifications[0].id(), notifications[1].id());
 }
 
 #[test]
 fn what_was_not_told_goes_with_its_execution() {
     let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
     for name in ["a", "b"] {
-        stage.start_told(&wait(3600), name).expect("starts");
+        stage.start_with_destination(&wait(3600), name).expect("starts");
         stage.stop(name);
     }
-    let old = stage.failed();
+    let old = stage.notifications();
     stage.delete("a");
     assert_eq!(stage.rows(Space::Outbox), 1);
     stage.pass(1);
-    stage.start_told(&wait(3600), "a").expect("the name is free");
+    stage.start_with_destination(&wait(3600), "a").expect("the name is free");
     stage.stop("a");
     // What is said of the old execution does not count for the new one of its name.
-    old.iter().filter(|failed| &*failed.execution_arn == "a").for_each(Failed::told);
+    old.iter()
+        .filter(|notification| &*notification.execution_arn == "a")
+        .for_each(Notification::delivered);
     stage.deliver();
     assert_eq!(stage.rows(Space::Outbox), 2);
     stage.pass(DAY + 60 * SECOND);
@@ -479,11 +486,11 @@ fn what_was_not_told_goes_with_its_execution() {
 #[test]
 fn nobody_is_told_what_is_not_durable() {
     let mut stage = Stage::new(Settings::default());
-    stage.start_told(&wait(5), "a").expect("starts");
+    stage.start_with_destination(&wait(5), "a").expect("starts");
     stage.disk.fail();
     let (id, failure) = (ExecutionId::of("a"), Failure::default());
     assert!(stage.ask(|reply| Message::Stop { id, failure, reply }).is_err());
-    assert!(stage.failed().is_empty());
+    assert!(stage.notifications().is_empty());
 }
 
 #[test]

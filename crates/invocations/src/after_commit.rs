@@ -38,7 +38,7 @@ impl Effect for AfterCommit {
                     attempt: attempt.id,
                     mailbox: shared.mailbox.clone(),
                     _permit: permit,
-                    told: false,
+                    reported: false,
                 };
                 let done = move |outcome, receipt| running.end(outcome, receipt);
                 shared.functions.start(*attempt, Box::new(done));
@@ -57,22 +57,22 @@ impl Effect for AfterCommit {
     }
 }
 
-/// An attempt that a worker has. If it is dropped without a word, it was interrupted.
+/// An attempt that a worker has. If it is dropped before it reports, it was interrupted.
 struct Running {
     invocation: InvocationId,
     attempt: AttemptId,
     mailbox: Arc<dyn Mailbox<Message>>,
     _permit: Permit,
-    told: bool,
+    reported: bool,
 }
 
 impl Running {
     fn end(mut self, outcome: Outcome, receipt: Receipt) {
-        self.tell(outcome, receipt);
+        self.report(outcome, receipt);
     }
 
-    fn tell(&mut self, outcome: Outcome, receipt: Receipt) {
-        self.told = true;
+    fn report(&mut self, outcome: Outcome, receipt: Receipt) {
+        self.reported = true;
         let (id, attempt) = (self.invocation, self.attempt);
         self.mailbox.post(Message::Ended { id, attempt, outcome, receipt });
     }
@@ -80,8 +80,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.told {
-            self.tell(Outcome::interrupted(), Box::new(|_| {}));
+        if !self.reported {
+            self.report(Outcome::interrupted(), Box::new(|_| {}));
         }
     }
 }

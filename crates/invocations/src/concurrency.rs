@@ -69,7 +69,7 @@ impl Concurrency {
         let is_own = |ready: &Waiting| matches!(ready, Waiting::Invocation(ready) if *ready == id);
         let own = granted.iter().position(is_own).map(|at| granted.remove(at));
         for ready in granted {
-            self.tell(function, ready);
+            self.grant(function, ready);
         }
         own.map(|_| self.permit(function))
     }
@@ -106,7 +106,7 @@ impl Concurrency {
         let granted = state.grant(function);
         drop(state);
         for ready in granted {
-            self.tell(function, ready);
+            self.grant(function, ready);
         }
     }
 
@@ -140,7 +140,7 @@ impl Concurrency {
         Permit { concurrency: self.clone(), function: function.to_owned() }
     }
 
-    fn tell(self: &Arc<Self>, function: &str, ready: Waiting) {
+    fn grant(self: &Arc<Self>, function: &str, ready: Waiting) {
         let permit = self.permit(function);
         match ready {
             Waiting::Invocation(id) => self.mailbox.post(Message::Ready { id, permit }),
@@ -188,7 +188,7 @@ impl Drop for Permit {
         }
         drop(state);
         for ready in granted {
-            concurrency.tell(function, ready);
+            concurrency.grant(function, ready);
         }
     }
 }

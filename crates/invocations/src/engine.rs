@@ -14,7 +14,7 @@ use crate::destination::Destinations;
 use crate::error::{Error, Result};
 use crate::function::Functions;
 use crate::id::{AttemptId, InvocationId};
-use crate::message::{Acceptance, Accepted, Call, Finished, Manner, Message, Reply, Resend};
+use crate::message::{Acceptance, Accepted, Call, Finished, Message, Mode, Reply, Resend};
 use crate::observer::Observer;
 use crate::reader::{self, Bookmark, Filter, Page, Shown};
 use crate::request::{Redrive, Request};
@@ -89,8 +89,8 @@ impl Invocations {
     /// Takes an event to be run, with retries. The reply comes when the acceptance is durable: then nothing
     /// loses it. [`Error::Busy`] if too many wait already. Never waits.
     pub fn accept(&self, request: Request, reply: Reply<Accepted>) {
-        let manner = if request.unparseable { Manner::Unparseable } else { Manner::Asynchronous };
-        self.begin(request, manner, reply, None);
+        let mode = if request.unparseable { Mode::Unparseable } else { Mode::Asynchronous };
+        self.begin(request, mode, reply, None);
     }
 
     /// Runs a function once, for somebody who waits: it is never retried, and no destination is told.
@@ -111,7 +111,7 @@ impl Invocations {
             return reply(Err(Error::ContextWithKey));
         }
         if request.key.is_some() {
-            return self.begin(request, Manner::Synchronous, Box::new(|_| {}), Some(reply));
+            return self.begin(request, Mode::Synchronous, Box::new(|_| {}), Some(reply));
         }
         if let Err(error) = request.check(self.settings.payload_bytes_max) {
             return reply(Err(error));
@@ -124,7 +124,7 @@ impl Invocations {
     fn begin(
         &self,
         request: Request,
-        manner: Manner,
+        mode: Mode,
         reply: Reply<Accepted>,
         watcher: Option<Reply<Finished>>,
     ) {
@@ -137,7 +137,7 @@ impl Invocations {
             Some(key) => InvocationId::of_key(&source.name, key),
             None => InvocationId::drawn(self.draw()),
         };
-        let acceptance = Acceptance { id, function, payload, source, key, manner, session: None };
+        let acceptance = Acceptance { id, function, payload, source, key, mode, session: None };
         let message = Message::Accept { acceptance: Box::new(acceptance), reply, watcher };
         match refused {
             Some(error) => message.refuse(error),
@@ -202,12 +202,17 @@ impl Invocations {
         })
     }
 
-    /// Throws dead letters away: which. Those that somebody has yet to be told of are left, unless what is
-    /// `untold` is to go too. Waits until all is durable.
-    pub fn purge(&self, filter: &Filter, untold: bool, dry_run: bool) -> Result<Vec<InvocationId>> {
+    /// Removes dead letters and returns their ids. Those with deliveries to be made are kept, unless
+    /// `undelivered` ones go too. Waits until all is durable.
+    pub fn purge(
+        &self,
+        filter: &Filter,
+        undelivered: bool,
+        dry_run: bool,
+    ) -> Result<Vec<InvocationId>> {
         let purged = self.each_letter(filter, None, dry_run, |id, reply| {
             let reply = Box::new(move |done: Result<()>| reply(done.map(|()| id)));
-            Message::Purge { id, untold, reply }
+            Message::Purge { id, undelivered, reply }
         })?;
         Ok(purged.into_iter().map(|(id, _)| id).collect())
     }

@@ -22,9 +22,9 @@ pub struct AttemptId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 
 /// Who deliveries are for: a digest of his name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Addressee(pub(crate) [u8; 8]);
+pub(crate) struct Recipient(pub(crate) [u8; 8]);
 
-impl Addressee {
+impl Recipient {
     pub(crate) fn named(name: &str) -> Self {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&digest(&[b"addressee", name.as_bytes()])[..8]);

@@ -4,7 +4,7 @@ use everstep_shards::keys;
 pub(crate) use everstep_shards::keys::parse_at;
 use everstep_store::after_prefix;
 
-use crate::id::{Addressee, InvocationId};
+use crate::id::{InvocationId, Recipient};
 use everstep_shards::Cursor;
 
 /// `Invocations`: what is known of one.
@@ -38,7 +38,7 @@ pub(crate) enum Order {
     Unsorted = 4,
     /// Sessions that are over, by their end.
     Sessions = 5,
-    /// Deliveries to be made, by their addressees.
+    /// Deliveries to be made, by their recipients.
     Delivery = 6,
 }
 
@@ -57,25 +57,25 @@ pub(crate) fn end(order: Order) -> Vec<u8> {
     after_prefix(&[order as u8])
 }
 
-pub(crate) fn delivery(to: Addressee, id: InvocationId, index: u32) -> Vec<u8> {
+pub(crate) fn delivery(to: Recipient, id: InvocationId, index: u32) -> Vec<u8> {
     [&[Order::Delivery as u8], &to.0[..], id.bytes(), &index.to_be_bytes()].concat()
 }
 
-/// Where deliveries for an addressee are to be read from.
-pub(crate) fn deliveries(to: Addressee, from: &Cursor) -> Vec<u8> {
+/// Where deliveries for a recipient are to be read from.
+pub(crate) fn deliveries(to: Recipient, from: &Cursor) -> Vec<u8> {
     match from {
         Cursor::Start => [&[Order::Delivery as u8], &to.0[..]].concat(),
         Cursor::After(key) => [key.as_slice(), &[0]].concat(),
     }
 }
 
-/// The first key after all deliveries for an addressee.
-pub(crate) fn after_deliveries(to: Addressee) -> Vec<u8> {
+/// The first key after all deliveries for a recipient.
+pub(crate) fn after_deliveries(to: Recipient) -> Vec<u8> {
     after_prefix(&deliveries(to, &Cursor::Start))
 }
 
-pub(crate) fn addressee(key: &[u8]) -> Option<Addressee> {
-    Some(Addressee(key.get(1..9)?.try_into().ok()?))
+pub(crate) fn recipient(key: &[u8]) -> Option<Recipient> {
+    Some(Recipient(key.get(1..9)?.try_into().ok()?))
 }
 
 pub(crate) fn parse_delivery(key: &[u8]) -> Option<(InvocationId, u32)> {
@@ -111,9 +111,9 @@ mod tests {
     fn keys_say_what_they_name() {
         let id = InvocationId::drawn([3, 4]);
         assert_eq!(parse_at(&at(Order::Closed, -5, id)), Some((-5, id)));
-        let to = Addressee::named("function:f");
+        let to = Recipient::named("function:f");
         let key = delivery(to, id, 7);
-        assert_eq!((addressee(&key), parse_delivery(&key)), (Some(to), Some((id, 7))));
+        assert_eq!((recipient(&key), parse_delivery(&key)), (Some(to), Some((id, 7))));
         assert!(deliveries(to, &Cursor::Start) < key && key < after_deliveries(to));
         assert_eq!((parse_at::<InvocationId>(b"short"), parse_delivery(b"short")), (None, None));
     }

@@ -45,7 +45,7 @@ pub use id::{AttemptId, InvocationId, NotAnId};
 pub use invocation::{
     AttemptRecord, Attempts, Happened, Invocation, Reason, Source, SourceKind, State, What,
 };
-pub use message::{Acceptance, Accepted, Call, Finished, Manner, Message, Reply, Resend};
+pub use message::{Acceptance, Accepted, Call, Finished, Message, Mode, Reply, Resend};
 pub use observer::{Observer, Silent};
 pub use reader::{Bookmark, Filter, Page, Shown};
 pub use request::{Redrive, Request};

@@ -51,7 +51,7 @@ pub enum Message {
     Purge {
         id: InvocationId,
         /// Whoever has yet to be told of it is not.
-        untold: bool,
+        undelivered: bool,
         reply: Reply<()>,
     },
     /// Its end is durable: make this delivery.
@@ -88,13 +88,13 @@ pub struct Acceptance {
     pub payload: Vec<u8>,
     pub source: Source,
     pub key: Option<String>,
-    pub manner: Manner,
+    pub mode: Mode,
     /// The session that it goes on with, and how many steps that has had before it.
     pub session: Option<(InvocationId, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum Mode {
     /// With retries, destinations and all.
     Asynchronous,
     /// Once, for somebody who waits.

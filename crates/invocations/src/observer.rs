@@ -22,8 +22,8 @@ pub trait Observer: Send + Sync {
     /// A destination could not be reached; it is tried again.
     fn delivery_failed(&self, _id: InvocationId, _target: &Target, _why: &str) {}
 
-    /// An invocation cannot be read. The others go on.
-    fn stranded(&self, _id: InvocationId, _error: &Error) {}
+    /// One invocation cannot be read. The others are not affected.
+    fn stuck(&self, _id: InvocationId, _error: &Error) {}
 
     /// The store has failed: nothing goes on until the engine is opened again.
     fn failed(&self, _error: &Error) {}

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use everstep_asl::model::{Pattern, Resource};
 use everstep_drivers::callback;
-use everstep_executions::{Cancelled, Failed, Job, Mailbox, Message, Report, Task, TaskRunner};
+use everstep_executions::{
+    Cancelled, Job, Mailbox, Message, Notification, Report, Task, TaskRunner,
+};
 use everstep_interpreter::Failure;
 
 use crate::nested::Call;
@@ -14,8 +16,8 @@ use crate::{map_run, nested, unsupported};
 /// Delivers notifications of failed executions.
 pub trait Notifier: Send + Sync {
     /// Called on a thread of the engine, so it may not wait. Called again after each start until
-    /// [`Failed::told`] is, and after [`Failed::retry`].
-    fn notify(self: Arc<Self>, failed: Failed);
+    /// [`Notification::delivered`] is, and after [`Notification::retry`].
+    fn notify(self: Arc<Self>, notification: Notification);
 }
 
 /// Learns of tasks that fail. Methods are called on threads that may not wait.
@@ -24,7 +26,7 @@ pub trait TaskObserver: Send + Sync {
     fn task_failed(&self, execution_arn: &str, state: &str, failure: &Failure);
 
     /// A notification of a failed execution is about to be delivered.
-    fn notifying(&self, failed: &Failed);
+    fn notifying(&self, notification: &Notification);
 }
 
 /// The runner that the engine is started with.
@@ -112,12 +114,12 @@ impl TaskRunner for Dispatcher {
         }
     }
 
-    fn tell(&self, failed: Failed) {
+    fn notify(&self, notification: Notification) {
         let Some(notifier) = &self.notifier else { return };
         if let Some(observer) = &self.service.task_observer {
-            observer.notifying(&failed);
+            observer.notifying(&notification);
         }
-        notifier.clone().notify(failed);
+        notifier.clone().notify(notification);
     }
 
     fn lacks_activity(&self, arn: &str) -> bool {
@@ -129,7 +131,7 @@ impl TaskRunner for Dispatcher {
 fn observed(service: &Service, task: Task) -> Task {
     let Some(observer) = service.task_observer.clone() else { return task };
     let (execution_arn, state) = (task.execution_arn.clone(), task.state.clone());
-    task.heard_by(|mailbox| Arc::new(Observed { execution_arn, state, observer, mailbox }))
+    task.with_mailbox(|mailbox| Arc::new(Observed { execution_arn, state, observer, mailbox }))
 }
 
 struct Observed {

@@ -1,8 +1,8 @@
-//! What is told of an execution that failed: EventBridge's "Step Functions Execution Status Change", so that
+//! The event for an execution that failed: EventBridge's "Step Functions Execution Status Change", so that
 //! handlers which were written for that need not change.
 
 use everstep_api::protocol::Error;
-use everstep_executions::{Failed, Summary};
+use everstep_executions::{Notification, Summary};
 use everstep_history::Event;
 use serde_json::{Value, json};
 
@@ -20,9 +20,9 @@ impl Service {
     /// # Errors
     ///
     /// If the store cannot be read.
-    pub fn status_change(&self, failed: &Failed) -> Result<Option<Value>, Error> {
-        let summary = self.reader.summary(failed.execution).map_err(engine_error)?;
-        let Some(summary) = summary.filter(|now| now.started_ms == failed.started_ms) else {
+    pub fn status_change(&self, notification: &Notification) -> Result<Option<Value>, Error> {
+        let summary = self.reader.summary(notification.execution).map_err(engine_error)?;
+        let Some(summary) = summary.filter(|now| now.started_ms == notification.started_ms) else {
             return Ok(None);
         };
         let steps = self.reader.first_and_last(&summary).map_err(engine_error)?;
@@ -33,23 +33,24 @@ impl Service {
         let input = steps.and_then(|(first, _)| first.iter().find_map(started));
         let Some(input) = input else { return Ok(None) };
         let machine = self.reader.prepared(&summary).map_err(engine_error)?;
-        let redrive = redrive_status(self, &as_it_was(&summary, failed))?;
+        let redrive = redrive_status(self, &as_it_was(&summary, notification))?;
         let machine_arn = &machine.revision.machine_arn;
-        let mut event = self.event(failed, detail(failed, &summary, machine_arn, &input, redrive));
+        let mut event =
+            self.event(notification, detail(notification, &summary, machine_arn, &input, redrive));
         event["everstep"] = json!({ "depth": depth(&input) + 1 });
         Ok(Some(fitting(event, BYTES_MAX.min(self.environment.limits.payload_bytes))))
     }
 
-    fn event(&self, failed: &Failed, detail: Value) -> Value {
+    fn event(&self, notification: &Notification, detail: Value) -> Value {
         json!({
             "version": "0",
-            "id": failed.id(),
+            "id": notification.id(),
             "detail-type": "Step Functions Execution Status Change",
             "source": "aws.states",
             "account": self.environment.account,
-            "time": seconds(failed.ending.stopped_ms),
+            "time": seconds(notification.ending.stopped_ms),
             "region": self.environment.region,
-            "resources": [&*failed.execution_arn],
+            "resources": [&*notification.execution_arn],
             "detail": detail,
         })
     }
@@ -68,8 +69,8 @@ fn seconds(at_ms: i64) -> String {
 }
 
 /// The execution at the end that is told of: it may have been redriven since.
-fn as_it_was(now: &Summary, failed: &Failed) -> Summary {
-    let ending = &failed.ending;
+fn as_it_was(now: &Summary, notification: &Notification) -> Summary {
+    let ending = &notification.ending;
     Summary {
         standing: ending.standing,
         stopped_ms: Some(ending.stopped_ms),
@@ -80,19 +81,19 @@ fn as_it_was(now: &Summary, failed: &Failed) -> Summary {
 }
 
 fn detail(
-    failed: &Failed,
+    notification: &Notification,
     summary: &Summary,
     machine_arn: &str,
     input: &str,
     (redrive_status, redrive_reason): (&str, Option<&str>),
 ) -> Value {
-    let ending = &failed.ending;
+    let ending = &notification.ending;
     json!({
-        "executionArn": &*failed.execution_arn,
+        "executionArn": &*notification.execution_arn,
         "stateMachineArn": machine_arn,
-        "name": failed.execution_arn.rsplit(':').next(),
+        "name": notification.execution_arn.rsplit(':').next(),
         "status": status(ending.standing),
-        "startDate": failed.started_ms,
+        "startDate": notification.started_ms,
         "stopDate": ending.stopped_ms,
         "input": input,
         "output": null,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_asl::model::{Pattern, Resource};
-use everstep_executions::{Cancelled, ExecutionId, Failed, Job, Task, TaskRunner};
+use everstep_executions::{Cancelled, ExecutionId, Job, Notification, Task, TaskRunner};
 use everstep_history::Attempt;
 
 use crate::Fault;
@@ -22,7 +22,7 @@ pub(crate) enum Asked {
     Dispatch(Box<Task>, u64),
     Cancel(Cancelled),
     /// Likewise.
-    Notify(Box<Failed>, u64),
+    Notify(Box<Notification>, u64),
 }
 
 impl Runner {
@@ -56,9 +56,9 @@ impl TaskRunner for Runner {
         self.push(Asked::Cancel(cancelled));
     }
 
-    fn tell(&self, failed: Failed) {
+    fn notify(&self, notification: Notification) {
         if self.fault != Some(Fault::NotifiesNobody) {
-            self.push(Asked::Notify(Box::new(failed), self.disk.durable_to()));
+            self.push(Asked::Notify(Box::new(notification), self.disk.durable_to()));
         }
     }
 }

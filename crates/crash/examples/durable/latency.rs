@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everstep_crash::house;
+use everstep_crash::harness;
 
 use crate::gauge::{Spread, microseconds, percentile};
 use crate::tap::Tap;
@@ -34,7 +34,7 @@ pub(crate) fn run(rounds: usize) {
         starter.next += 1;
         let name = format!("execution-{:010}", starter.next);
         let (prepared, input) = (&starter.prepared, starter.input.clone());
-        let answer = starter.engine.ask(|reply| house::start(prepared, &name, input, reply));
+        let answer = starter.engine.ask(|reply| harness::start(prepared, &name, input, reply));
         answer.expect("starts");
     };
     samples(&mut start);

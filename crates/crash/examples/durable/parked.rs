@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use everstep_crash::house;
+use everstep_crash::harness;
 use everstep_executions::{ExecutionId, ListId, Message, Standing};
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ pub(crate) fn child(directory: &Path, count: usize, seconds: u64) {
     say(empty, resident_bytes());
     if count == 0 {
         let reader = starter.engine.reader();
-        let list = ListId::of(&house::machine_arn("m"));
+        let list = ListId::of(&harness::machine_arn("m"));
         let found = everstep_crash::check::listed(&reader, list, Some(Standing::Running));
         let found = found.expect("readable");
         let step = (found.len() / 100).max(1);

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use everstep_crash::house;
+use everstep_crash::harness;
 use everstep_executions::{Cancelled, Ended, Message, Task, TaskRunner};
 use everstep_history::Payload;
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ fn five_tasks() -> Value {
 fn until_over(starter: &mut Starter, told: impl FnOnce(bool) + Send + 'static) {
     starter.next += 1;
     let name = format!("execution-{:010}", starter.next);
-    let message = house::start(&starter.prepared, &name, starter.input.clone(), Box::new(|_| {}));
+    let message = harness::start(&starter.prepared, &name, starter.input.clone(), Box::new(|_| {}));
     let Message::Start { start, reply, .. } = message else { unreachable!("a start") };
     let watcher = move |ended: everstep_executions::Result<Ended>| told(ended.is_ok());
     starter.engine.send(Message::Start { start, reply, watcher: Some(Box::new(watcher)) });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use everstep_crash::house;
+use everstep_crash::harness;
 use everstep_executions::{Cancelled, Engine, Prepared, Task, TaskRunner};
 use everstep_history::Payload;
 use everstep_store::Store;
@@ -81,8 +81,8 @@ pub(crate) struct Starter {
 
 impl Starter {
     pub(crate) fn on(store: Arc<dyn Store>, runner: Arc<dyn TaskRunner>, machine: &Value) -> Self {
-        let engine = house::quiet_engine(store, runner).expect("the engine opens");
-        let prepared = house::prepare(&engine, "m", machine).expect("the machine is valid");
+        let engine = harness::quiet_engine(store, runner).expect("the engine opens");
+        let prepared = harness::prepare(&engine, "m", machine).expect("the machine is valid");
         Self { engine, prepared, input: input(), next: 0 }
     }
 
@@ -92,7 +92,7 @@ impl Starter {
         let reply = Box::new(move |answer: everstep_executions::Result<_>| {
             let _ = answers.send(answer.is_ok());
         });
-        self.engine.send(house::start(&self.prepared, &name, self.input.clone(), reply));
+        self.engine.send(harness::start(&self.prepared, &name, self.input.clone(), reply));
     }
 }
 
@@ -106,7 +106,7 @@ fn raw(store: &Arc<dyn Store>, replay: &mut Replay, in_flight: usize) -> Seen {
 }
 
 pub(crate) fn open(directory: &Path) -> Arc<dyn Store> {
-    house::store(directory).expect("the store opens")
+    harness::store(directory).expect("the store opens")
 }
 
 pub(crate) fn run(rounds: usize) {

@@ -47,11 +47,11 @@ impl Client {
     pub(crate) fn invoke(
         &mut self,
         function: &str,
-        manner: &str,
+        invocation_type: &str,
         payload: &str,
     ) -> std::io::Result<(u16, String)> {
         let path = format!("/2015-03-31/functions/{function}/invocations");
-        self.post(&path, &format!("X-Amz-Invocation-Type: {manner}"), payload)
+        self.post(&path, &format!("X-Amz-Invocation-Type: {invocation_type}"), payload)
     }
 
     fn post(&mut self, path: &str, header: &str, body: &str) -> std::io::Result<(u16, String)> {

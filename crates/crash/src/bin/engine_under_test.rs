@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use everstep_asl::model::Pattern;
-use everstep_crash::house;
+use everstep_crash::harness;
 use everstep_crash::machines;
 use everstep_crash::protocol::{Answer, End, Request};
 use everstep_crash::witness::{Act, Outcome, Witness};
@@ -45,7 +45,7 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
     let (dispatch, tasks) = mpsc::channel();
     let runner = Arc::new(Pool { dispatch });
     let listener = Arc::new(Listener { voice: voice.clone() });
-    let engine = Arc::new(house::engine(house::store(directory)?, runner, listener)?);
+    let engine = Arc::new(harness::engine(harness::store(directory)?, runner, listener)?);
     let tasks = Arc::new(Mutex::new(tasks));
     let worker = |_| {
         let engine = Arc::downgrade(&engine);
@@ -55,7 +55,7 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
     };
     let pool: Vec<JoinHandle<()>> = (0..THREADS).map(worker).collect();
     let prepare = |machine: &machines::Machine| {
-        let prepared = house::prepare(&engine, machine.name, &machine.definition);
+        let prepared = harness::prepare(&engine, machine.name, &machine.definition);
         prepared.map_err(|error| format!("{}: {error}", machine.name))
     };
     let prepared = machines::all().iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -119,8 +119,8 @@ struct Listener {
 }
 
 impl Observer for Listener {
-    fn stranded(&self, id: ExecutionId, error: &Error) {
-        eprintln!("stranded: {id:?}: {error}");
+    fn stuck(&self, id: ExecutionId, error: &Error) {
+        eprintln!("stuck: {id:?}: {error}");
     }
 
     fn failed(&self, error: &Error) {
@@ -155,7 +155,7 @@ impl Worker {
             self.witness.note(&task, Act::Started);
             let (outcome, report) = self.work(&task);
             self.witness.note(&task, Act::Answered(outcome));
-            self.tell(task, report);
+            self.report(task, report);
         }
     }
 
@@ -183,7 +183,7 @@ impl Worker {
         (Outcome::Succeeded, Report::Succeeded { output })
     }
 
-    fn tell(&self, task: Task, report: Report) {
+    fn report(&self, task: Task, report: Report) {
         let (id, attempt) = (task.execution, task.attempt);
         let witness = self.witness.clone();
         let reply: Reply<()> = Box::new(move |answer| {

@@ -29,10 +29,10 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
-use crate::failed::NotificationId;
 use crate::id::ExecutionId;
 use crate::layout;
 use crate::message::Message;
+use crate::notification::NotificationId;
 use crate::shared::Shared;
 use slot::Slot;
 use wake::Wake;

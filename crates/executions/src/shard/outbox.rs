@@ -7,10 +7,10 @@ use everstep_store::{Batch, Scan, Space, each_row};
 
 use super::Shard;
 use crate::after_commit::AfterCommit;
-use crate::failed::{Ending, Failed, NotificationId};
 use crate::id::ExecutionId;
 use crate::layout::{self, OutboxKey};
 use crate::message::Message;
+use crate::notification::{Ending, Notification, NotificationId};
 use crate::summary::Summary;
 
 pub(super) fn encode(attempts: &[Attempt]) -> Vec<u8> {
@@ -60,23 +60,23 @@ impl Shard {
     }
 
     /// Notifies a destination of a failure that is durable, or leaves that to its row until there is room.
-    pub(super) fn notify(&mut self, failed: Failed) {
-        let id = failed.key();
-        if !self.outbox.knows(id) && self.outbox.admit(id, &failed.ending.target) {
-            self.shared.runner.tell(failed);
+    pub(super) fn notify(&mut self, notification: Notification) {
+        let id = notification.key();
+        if !self.outbox.knows(id) && self.outbox.admit(id, &notification.ending.target) {
+            self.shared.runner.notify(notification);
         }
     }
 
     fn notify_stored(&mut self, id: NotificationId, row: &[u8]) -> Result<()> {
         match self.stored(id, row)? {
-            Some(failed) => self.notify(failed),
+            Some(notification) => self.notify(notification),
             None => self.notified(id),
         }
         Ok(())
     }
 
     /// A notification as its row has it; nothing if its execution is gone.
-    fn stored(&self, id: NotificationId, row: &[u8]) -> Result<Option<Failed>> {
+    fn stored(&self, id: NotificationId, row: &[u8]) -> Result<Option<Notification>> {
         let NotificationId { execution, sequence, started_ms } = id;
         let summary = self.summary(execution)?;
         let Some(summary) = summary.filter(|summary| summary.started_ms == started_ms) else {
@@ -84,7 +84,7 @@ impl Shard {
         };
         let (execution_arn, ending) = (summary.arn.into(), Ending::decode(row)?);
         let mailbox = self.shared.mailbox.clone();
-        Ok(Some(Failed { execution, execution_arn, started_ms, sequence, ending, mailbox }))
+        Ok(Some(Notification { execution, execution_arn, started_ms, sequence, ending, mailbox }))
     }
 
     fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
@@ -104,9 +104,9 @@ impl Shard {
         while let Some(id) = self.outbox.pop_due(now_ms) {
             let key = layout::notification(id);
             let row = self.shared.store.get(self.shard, Space::Outbox, &key)?;
-            let failed = row.map(|row| self.stored(id, &row)).transpose()?.flatten();
-            match failed {
-                Some(failed) => self.shared.runner.tell(failed),
+            let notification = row.map(|row| self.stored(id, &row)).transpose()?.flatten();
+            match notification {
+                Some(notification) => self.shared.runner.notify(notification),
                 None => self.notified(id),
             }
         }

@@ -9,8 +9,8 @@ use super::Shard;
 use super::slot::Slot;
 use super::wake::Wake;
 use crate::after_commit::AfterCommit;
-use crate::failed::{Ending, Failed};
 use crate::layout::{self, Position};
+use crate::notification::{Ending, Notification};
 use crate::revision::Prepared;
 use crate::summary::{Standing, Summary};
 use crate::task::{Job, Task};
@@ -52,7 +52,7 @@ impl Shard {
         let was = Shown::of(&slot);
         slot.note(&events, now_ms);
         self.ask_for(&slot, &events, &mut after);
-        after.extend(self.failed(&slot, &events).map(AfterCommit::Notify));
+        after.extend(self.notification(&slot, &events).map(AfterCommit::Notify));
         if !slot.is_running() {
             let ended = slot.ended();
             let watchers = std::mem::take(&mut slot.watchers);
@@ -88,7 +88,7 @@ impl Shard {
     }
 
     /// The notification, if the execution has failed and its machine names a destination.
-    fn failed(&self, slot: &Slot, events: &[Event]) -> Option<Box<Failed>> {
+    fn notification(&self, slot: &Slot, events: &[Event]) -> Option<Box<Notification>> {
         if !slot.is_durable() {
             return None;
         }
@@ -96,7 +96,7 @@ impl Shard {
         let failure = events.iter().rev().find_map(failure)?;
         let text = |said: &Option<_>| said.as_ref().map(ToString::to_string);
         let Summary { standing, started_ms, redrives, redriven_ms, .. } = slot.summary;
-        Some(Box::new(Failed {
+        Some(Box::new(Notification {
             execution: slot.id,
             execution_arn: slot.execution.identity().execution_arn.clone(),
             started_ms,

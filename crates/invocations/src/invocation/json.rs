@@ -49,13 +49,13 @@ impl Invocation {
     /// Who will be told of its end, by how that may be; once it is there, who is told of it. Nothing if
     /// nobody is.
     fn destinations(&self) -> Value {
-        let told = if self.state.is_over() { self.told() } else { self.to_be_told() };
-        if told.is_empty() { Value::Null } else { told.into() }
+        let routes = if self.state.is_over() { self.routed() } else { self.possible_routes() };
+        if routes.is_empty() { Value::Null } else { routes.into() }
     }
 
-    fn told(&self) -> Vec<Value> {
+    fn routed(&self) -> Vec<Value> {
         let on = if self.state == State::Succeeded { SUCCESS } else { FAILURE };
-        let told = |(route, index): (Route<'_>, u32)| {
+        let route = |(route, index): (Route<'_>, u32)| {
             let (kind, target) = match route {
                 Route::Destination(target) => ("destination", target.to_string()),
                 Route::Next(edge) => ("next", format!("function:{}", edge.function)),
@@ -64,10 +64,10 @@ impl Invocation {
             let delivered = !self.undelivered.contains(&index);
             Some(json!({ "on": on, "kind": kind, "target": target, "delivered": delivered }))
         };
-        self.routes().into_iter().zip(0..).filter_map(told).collect()
+        self.routes().into_iter().zip(0..).filter_map(route).collect()
     }
 
-    fn to_be_told(&self) -> Vec<Value> {
+    fn possible_routes(&self) -> Vec<Value> {
         let destinations = |on, targets: &[crate::Target]| {
             let of = |target: &crate::Target| json!({ "on": on, "kind": "destination", "target": target.to_string() });
             targets.iter().map(of).collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use super::{Invocation, State};
 use everstep_target::Target;
 
 use crate::function::{Edge, EdgeInput};
-use crate::id::Addressee;
+use crate::id::Recipient;
 
 /// A route's place in the list is its number for ever: it is part of what it becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +42,7 @@ impl Invocation {
         }
     }
 
-    pub(crate) fn addressee(&self, index: u32) -> Addressee {
-        Addressee::named(&self.route_name(index))
+    pub(crate) fn recipient(&self, index: u32) -> Recipient {
+        Recipient::named(&self.route_name(index))
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::function::{Failure, FunctionSettings, Terms};
 use crate::invocation::{Event, Invocation, Reason, State};
 use crate::layout::{self, Order, Part};
-use crate::message::{Acceptance, Accepted, Finished, Manner, Reply};
+use crate::message::{Acceptance, Accepted, Finished, Mode, Reply};
 use crate::session::Session;
 
 enum Known {
@@ -38,7 +38,7 @@ impl Shard {
         let function = self.shared.functions.function(&acceptance.function);
         let found = self.take(id, now_ms).and_then(|known| match (known, function) {
             (Some(slot), Some(function))
-                if acceptance.manner == Manner::Synchronous && is_no_answer(&slot, &function) =>
+                if acceptance.mode == Mode::Synchronous && is_no_answer(&slot, &function) =>
             {
                 Ok(Known::Anew(slot, function))
             }
@@ -111,7 +111,7 @@ impl Shard {
     fn end_at_once(&self, acceptance: &Acceptance, at_ms: i64) -> Option<Event> {
         let settings = &self.shared.settings;
         let step = acceptance.session.map_or(0, |(_, step)| step);
-        if acceptance.manner == Manner::Unparseable {
+        if acceptance.mode == Mode::Unparseable {
             let reason = Reason::Unparseable;
             Some(Event::InvocationExhausted { reason, at_ms })
         } else if acceptance.source.depth > settings.depth_max || step > settings.session_steps_max
@@ -159,8 +159,8 @@ fn new_slot(
     now_ms: i64,
     batch: &mut Batch,
 ) -> Box<Slot> {
-    let Acceptance { id, function: name, payload, source, key, manner, session } = acceptance;
-    let waited_for = manner == Manner::Synchronous;
+    let Acceptance { id, function: name, payload, source, key, mode, session } = acceptance;
+    let waited_for = mode == Mode::Synchronous;
     let terms = if waited_for { once(&function.terms) } else { function.terms.clone() };
     let age_ms = function.event_age_max_ms.filter(|_| !waited_for);
     let session = session.or_else(|| (!terms.next.is_empty()).then_some((id, 0)));

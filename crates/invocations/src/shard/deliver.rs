@@ -16,7 +16,7 @@ use crate::function::{Edge, EdgeInput};
 use crate::id::InvocationId;
 use crate::invocation::{Input, Invocation, Route, Source, SourceKind, State, decide};
 use crate::layout::{self, Order};
-use crate::message::{Acceptance, Manner, Message};
+use crate::message::{Acceptance, Message, Mode};
 use crate::report;
 use crate::session::{StepEnd, StepOutcome};
 
@@ -33,11 +33,11 @@ impl Shard {
         let (id, index) = place;
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
         if slot.invocation.undelivered.contains(&index) {
-            let to = slot.invocation.addressee(index);
+            let to = slot.invocation.recipient(index);
             if self.outbox.admit(place, &to)
                 && let Err(error) = self.send(&mut slot, index)
             {
-                self.shared.observer.stranded(id, &error);
+                self.shared.observer.stuck(id, &error);
             }
         }
         self.put_back(slot);
@@ -131,9 +131,9 @@ impl Shard {
         let mut source = Source::new(SourceKind::Destination, origin.function.clone());
         source.message_id = Some(origin.id.to_string());
         source.depth = depth;
-        let manner = Manner::Asynchronous;
+        let mode = Mode::Asynchronous;
         let function = function.to_owned();
-        let acceptance = Acceptance { id, function, payload, source, key: None, manner, session };
+        let acceptance = Acceptance { id, function, payload, source, key: None, mode, session };
         let reply = move |accepted: Result<_>| {
             done(accepted.map(|_| ()).map_err(|error| error.to_string()));
         };
@@ -195,31 +195,31 @@ impl Shard {
     }
 
     /// Finds out for whom there are deliveries that were left by another life.
-    pub(super) fn find_addressees(&mut self, now_ms: i64) -> Result<()> {
-        self.sort_by_addressee(now_ms)?;
+    pub(super) fn find_recipients(&mut self, now_ms: i64) -> Result<()> {
+        self.sort_by_recipient(now_ms)?;
         let (mut from, to) = (vec![Order::Delivery as u8], layout::end(Order::Delivery));
         loop {
             let scan = Scan::between(&from, &to, 1);
             let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
-            let Some(addressee) = rows.first().and_then(|(key, _)| layout::addressee(key)) else {
+            let Some(recipient) = rows.first().and_then(|(key, _)| layout::recipient(key)) else {
                 return Ok(());
             };
-            self.outbox.has_rows(addressee);
-            from = layout::after_deliveries(addressee);
+            self.outbox.has_rows(recipient);
+            from = layout::after_deliveries(recipient);
         }
     }
 
     /// Reads deliveries that were left by another life, or for which there was no room.
     pub(super) fn read_outbox(&mut self, now_ms: i64) -> everstep_shards::Result<()> {
-        let Some((addressee, cursor, room)) = self.outbox.next_to_read() else {
+        let Some((recipient, cursor, room)) = self.outbox.next_to_read() else {
             return Ok(());
         };
         let (from, to) =
-            (layout::deliveries(addressee, &cursor), layout::after_deliveries(addressee));
+            (layout::deliveries(recipient, &cursor), layout::after_deliveries(recipient));
         let scan = Scan::between(&from, &to, room);
         let rows = self.shared.store.scan(self.shard, Space::InvocationOrders, scan)?;
         let last = rows.last().filter(|_| rows.len() == room).map(|(key, _)| key.clone());
-        self.outbox.has_read(&addressee, &cursor, last);
+        self.outbox.has_read(&recipient, &cursor, last);
         for (key, _) in rows {
             let Some((id, index)) = layout::parse_delivery(&key) else { continue };
             // Its end may be on its way to the store, and nothing leaves before that is there.
@@ -234,7 +234,7 @@ impl Shard {
     }
 
     /// Deliveries were once kept by their invocations alone.
-    fn sort_by_addressee(&mut self, now_ms: i64) -> Result<()> {
+    fn sort_by_recipient(&mut self, now_ms: i64) -> Result<()> {
         let (from, to) = (vec![Order::Unsorted as u8], layout::end(Order::Unsorted));
         let scan = Scan::between(&from, &to, usize::MAX);
         for (key, _) in self.shared.store.scan(self.shard, Space::InvocationOrders, scan)? {
@@ -244,7 +244,7 @@ impl Shard {
             if let Some((id, index)) = layout::parse_unsorted(&key)
                 && let Some(slot) = self.take(id, now_ms)?
             {
-                let key = layout::delivery(slot.invocation.addressee(index), id, index);
+                let key = layout::delivery(slot.invocation.recipient(index), id, index);
                 batch.put(Space::InvocationOrders, key, Vec::new());
                 after.push(AfterCommit::Post(Message::Deliver { id, index }));
                 self.put_back(slot);

@@ -30,7 +30,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
-use crate::id::{Addressee, InvocationId};
+use crate::id::{InvocationId, Recipient};
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
 use crate::message::Message;
@@ -49,7 +49,7 @@ pub struct Shard {
     /// Sessions that were changed, each with the commit to wait for.
     sessions: HashMap<InvocationId, (Session, u64)>,
     timers: Timers<InvocationId>,
-    outbox: Outbox<Place, Addressee>,
+    outbox: Outbox<Place, Recipient>,
     /// How many wait for an end.
     watching: usize,
     ledger: Ledger<AfterCommit>,
@@ -79,7 +79,7 @@ impl Shard {
             chance,
             shared,
         };
-        opened.find_addressees(now_ms)?;
+        opened.find_recipients(now_ms)?;
         opened.look_ahead(now_ms)?;
         Ok(opened)
     }
@@ -101,7 +101,7 @@ impl Shard {
             Message::Cancel { id, reply } => self.cancel(id, reply, now_ms),
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
-            Message::Purge { id, untold, reply } => self.purge(id, untold, reply, now_ms),
+            Message::Purge { id, undelivered, reply } => self.purge(id, undelivered, reply, now_ms),
             Message::Deliver { id, index } => self.deliver_once((id, index), now_ms),
             Message::Delivered { id, index, outcome } => {
                 self.delivered((id, index), outcome, now_ms);
@@ -141,7 +141,7 @@ impl Shard {
     /// As [`Shard::take`], for what the engine does by itself: nobody waits for the error.
     fn take_or_strand(&mut self, id: InvocationId, now_ms: i64) -> Option<Box<Slot>> {
         self.take(id, now_ms).unwrap_or_else(|error| {
-            self.shared.observer.stranded(id, &error);
+            self.shared.observer.stuck(id, &error);
             None
         })
     }

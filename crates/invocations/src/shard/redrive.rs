@@ -93,9 +93,15 @@ impl Shard {
         Ok(given(invocation, payload, batch))
     }
 
-    pub(super) fn purge(&mut self, id: InvocationId, untold: bool, reply: Reply<()>, now_ms: i64) {
+    pub(super) fn purge(
+        &mut self,
+        id: InvocationId,
+        undelivered: bool,
+        reply: Reply<()>,
+        now_ms: i64,
+    ) {
         match self.letter(id, now_ms) {
-            Ok(slot) if slot.invocation.dead && (untold || slot.invocation.is_routed()) => {
+            Ok(slot) if slot.invocation.dead && (undelivered || slot.invocation.is_routed()) => {
                 let ended_ms = slot.invocation.ended_ms.unwrap_or(now_ms);
                 let key = layout::at(Order::Dead, ended_ms, id);
                 self.remove(slot, key, vec![AfterCommit::reply(reply, Ok(()))]);
@@ -118,7 +124,7 @@ impl Shard {
         batch.remove(Space::InvocationOrders, layout::at(Order::Accepted, accepted_ms, id));
         batch.remove(Space::InvocationOrders, place);
         for index in std::mem::take(&mut slot.invocation.undelivered) {
-            let key = layout::delivery(slot.invocation.addressee(index), id, index);
+            let key = layout::delivery(slot.invocation.recipient(index), id, index);
             batch.remove(Space::InvocationOrders, key);
             self.outbox.remove((id, index));
         }

@@ -78,7 +78,7 @@ impl Shard {
                     Ok(attempt) => after.push(AfterCommit::Start(Box::new(attempt), permit)),
                     Err(error) => {
                         // Its event cannot be read. It stays in the store as it was.
-                        return self.shared.observer.stranded(slot.invocation.id, &error);
+                        return self.shared.observer.stuck(slot.invocation.id, &error);
                     }
                 }
             }

@@ -61,7 +61,7 @@ impl Shard {
         let id = slot.invocation.id;
         self.arm(&mut slot.invocation, batch);
         let Invocation { undelivered, dead, ended_ms, .. } = &slot.invocation;
-        let delivery = |index| layout::delivery(slot.invocation.addressee(index), id, index);
+        let delivery = |index| layout::delivery(slot.invocation.recipient(index), id, index);
         for index in undelivered.iter().filter(|index| !before.undelivered.contains(index)) {
             batch.put(Space::InvocationOrders, delivery(*index), Vec::new());
         }

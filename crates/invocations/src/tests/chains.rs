@@ -1,6 +1,6 @@
 //! Functions that follow from each other, catchers, sessions.
 
-use super::house::{Behaviour, House, fails, fixed, settings};
+use super::harness::{Behaviour, Harness, fails, fixed, settings};
 use crate::{Edge, EdgeInput, Filter, InvocationId, SessionStatus, reader};
 
 fn next(edges: &[(&str, EdgeInput)]) -> Vec<Edge> {
@@ -12,8 +12,8 @@ fn next(edges: &[(&str, EdgeInput)]) -> Vec<Edge> {
 }
 
 /// Three functions in a row; the second has so many retries and this behaviour.
-fn chain(middle: Behaviour, catcher: bool) -> House {
-    let house = House::new();
+fn chain(middle: Behaviour, catcher: bool) -> Harness {
+    let harness = Harness::new();
     let mut first = settings("first", fixed(3, 0));
     first.terms.next = next(&[("second", EdgeInput::Scalar), ("abort", EdgeInput::Error)]);
     let mut second = settings("second", fixed(3, 0));
@@ -21,19 +21,19 @@ fn chain(middle: Behaviour, catcher: bool) -> House {
     if catcher {
         second.terms.next.extend(next(&[("abort", EdgeInput::Error)]));
     }
-    house.script.set("first", first, fails(0));
-    house.script.set("second", second, middle);
-    house.script.set("third", settings("third", fixed(3, 0)), fails(1));
-    house.script.set("abort", settings("abort", fixed(3, 0)), fails(0));
-    house
+    harness.script.set("first", first, fails(0));
+    harness.script.set("second", second, middle);
+    harness.script.set("third", settings("third", fixed(3, 0)), fails(1));
+    harness.script.set("abort", settings("abort", fixed(3, 0)), fails(0));
+    harness
 }
 
-fn check(mut house: House, starts: [usize; 4], status: &SessionStatus) {
-    let id = house.accept("first", "{\"a\":1}");
-    house.pass(10.0);
+fn check(mut harness: Harness, starts: [usize; 4], status: &SessionStatus) {
+    let id = harness.accept("first", "{\"a\":1}");
+    harness.pass(10.0);
     let names = ["first", "second", "third", "abort"];
-    assert_eq!(names.map(|name| house.starts(name).len()), starts);
-    let session = reader::session(&*house.store, id).expect("readable").expect("a session");
+    assert_eq!(names.map(|name| harness.starts(name).len()), starts);
+    let session = reader::session(&*harness.store, id).expect("readable").expect("a session");
     assert_eq!(session.status, *status);
     assert!(session.ended_ms.is_some());
     let shown = session.to_json();
@@ -43,7 +43,7 @@ fn check(mut house: House, starts: [usize; 4], status: &SessionStatus) {
             assert_eq!((&shown["status"], &shown["output"]), (&"SUCCEEDED".into(), &"done".into()));
         }
     }
-    let all = house.all(&Filter::default());
+    let all = harness.all(&Filter::default());
     assert!(all.iter().all(|one| one.session == Some(id) && one.is_routed()));
 }
 
@@ -71,14 +71,14 @@ fn a_catcher_runs_once_when_no_retry_is_left() {
 
 #[test]
 fn a_function_gets_the_output_of_the_one_before_it_and_a_catcher_its_error() {
-    let mut house = chain(fails(9), true);
-    house.accept("first", "{\"a\":1}");
-    house.pass(10.0);
+    let mut harness = chain(fails(9), true);
+    harness.accept("first", "{\"a\":1}");
+    harness.pass(10.0);
     let event = |function: &str| {
         let function = Some(function.to_owned());
-        let found = house.all(&Filter { function, ..Filter::default() });
+        let found = harness.all(&Filter { function, ..Filter::default() });
         assert_eq!(found.len(), 1);
-        String::from_utf8(house.show(found[0].id).payload).expect("text")
+        String::from_utf8(harness.show(found[0].id).payload).expect("text")
     };
     assert_eq!(event("second"), "\"done\"");
     let caught: serde_json::Value = serde_json::from_str(&event("abort")).expect("JSON");
@@ -90,28 +90,28 @@ fn a_function_gets_the_output_of_the_one_before_it_and_a_catcher_its_error() {
 
 #[test]
 fn the_same_key_twice_is_one_session() {
-    let mut house = chain(fails(0), false);
+    let mut harness = chain(fails(0), false);
     for _ in 0..2 {
-        let mut acceptance = house.acceptance("first", "{}");
+        let mut acceptance = harness.acceptance("first", "{}");
         acceptance.id = InvocationId::of_key("first", "order-7");
-        drop(house.send(acceptance));
-        house.pass(5.0);
+        drop(harness.send(acceptance));
+        harness.pass(5.0);
     }
-    assert_eq!(house.starts("first").len(), 1);
-    assert_eq!(house.all(&Filter::default()).len(), 3);
+    assert_eq!(harness.starts("first").len(), 1);
+    assert_eq!(harness.all(&Filter::default()).len(), 3);
 }
 
 #[test]
 fn functions_that_follow_without_an_end_are_parked() {
-    let mut house = House::new();
-    house.settings.session_steps_max = 30;
-    house.open();
+    let mut harness = Harness::new();
+    harness.settings.session_steps_max = 30;
+    harness.open();
     let mut looped = settings("f", fixed(0, 0));
     looped.terms.next = next(&[("f", EdgeInput::Scalar)]);
-    house.script.set("f", looped, fails(0));
-    let id = house.accept("f", "{}");
-    house.pass(10.0);
-    assert_eq!(house.starts("f").len(), 31);
-    let session = reader::session(&*house.store, id).expect("readable").expect("a session");
+    harness.script.set("f", looped, fails(0));
+    let id = harness.accept("f", "{}");
+    harness.pass(10.0);
+    assert_eq!(harness.starts("f").len(), 31);
+    let session = reader::session(&*harness.store, id).expect("readable").expect("a session");
     assert!(matches!(session.status, SessionStatus::Failed { .. }));
 }

@@ -1,5 +1,5 @@
 //! Whenever the engine dies, and whatever of its last commits has survived: no count is lost, no result
-//! counts twice, nobody is left untold.
+//! counts twice, no delivery is lost.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ use everstep_store::{Behaviour, CrashingStore, Space, Store};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::house::{House, fails, fixed, locked, settings};
+use super::harness::{Harness, fails, fixed, locked, settings};
 use crate::invocation::Invocation;
 use crate::layout::{self, Part};
 use crate::message::{Message, Resend};
@@ -20,7 +20,7 @@ const STEPS_MAX: usize = 200_000;
 
 struct Storm {
     disk: Arc<CrashingStore>,
-    house: House,
+    harness: Harness,
     chance: Pcg64Mcg,
     crashes_left: u64,
     /// What a client wants, and repeats until it is told that it is so.
@@ -29,7 +29,7 @@ struct Storm {
 
 struct Want {
     message: Box<dyn Fn(mpsc::Sender<()>) -> Message>,
-    told: Option<mpsc::Receiver<()>>,
+    answer: Option<mpsc::Receiver<()>>,
 }
 
 impl Storm {
@@ -37,8 +37,8 @@ impl Storm {
         let mut chance = Pcg64Mcg::seed_from_u64(seed);
         let disk = Arc::new(CrashingStore::new(SHARDS, seed, Behaviour::default()));
         let crashes_left = chance.next_u64() % (crashes_max + 1);
-        let house = House::on(disk.clone());
-        let storm = Self { disk, house, chance, crashes_left, wanted: Vec::new() };
+        let harness = Harness::on(disk.clone());
+        let storm = Self { disk, harness, chance, crashes_left, wanted: Vec::new() };
         storm.watch_starts();
         storm.watch_receipts();
         storm
@@ -47,7 +47,7 @@ impl Storm {
     /// W2: a start is durable before the event is handed over.
     fn watch_starts(&self) {
         let disk = self.disk.clone();
-        *locked(&self.house.script.inspector) = Some(Box::new(move |attempt| {
+        *locked(&self.harness.script.inspector) = Some(Box::new(move |attempt| {
             let stored = durable(&disk, attempt.invocation).expect("W1: accepted before it runs");
             let found = stored.attempts.kept().any(|known| known.id == attempt.id);
             assert!(found, "W2: {} of {} is not durable", attempt.n, attempt.invocation);
@@ -57,8 +57,8 @@ impl Storm {
     /// W3: a result is durable before its receipt.
     fn watch_receipts(&self) {
         let disk = self.disk.clone();
-        *locked(&self.house.script.auditor) = Some(Arc::new(move |attempt, told| {
-            if told.is_ok() {
+        *locked(&self.harness.script.auditor) = Some(Arc::new(move |attempt, answer| {
+            if answer.is_ok() {
                 let stored = durable(&disk, attempt.invocation).expect("it is there");
                 let mut kept = stored.attempts.kept();
                 let ended = kept.any(|known| known.id == attempt.id && known.ended_ms.is_some());
@@ -72,18 +72,18 @@ impl Storm {
     }
 
     fn want(&mut self, message: impl Fn(mpsc::Sender<()>) -> Message + 'static) {
-        self.wanted.push(Want { message: Box::new(message), told: None });
+        self.wanted.push(Want { message: Box::new(message), answer: None });
     }
 
     /// Accepts an event until that is durable.
     fn want_accepted(&mut self, function: &str, id: InvocationId) {
-        let mut acceptance = self.house.acceptance(function, "{}");
+        let mut acceptance = self.harness.acceptance(function, "{}");
         acceptance.id = id;
         let disk = self.disk.clone();
         self.want(move |sender| {
             let (acceptance, disk) = (Box::new(acceptance.clone()), disk.clone());
-            let reply = Box::new(move |told: crate::Result<_>| {
-                if told.is_ok() {
+            let reply = Box::new(move |answer: crate::Result<_>| {
+                if answer.is_ok() {
                     assert!(durable(&disk, id).is_some(), "W1: not durable");
                     let _ = sender.send(());
                 }
@@ -95,18 +95,18 @@ impl Storm {
     fn crash(&mut self) {
         self.disk.crash();
         for want in &mut self.wanted {
-            want.told = None;
+            want.answer = None;
         }
-        self.house.open();
+        self.harness.open();
         let jump = i64::try_from(self.below(5000)).expect("it fits");
-        self.house.set_now(self.house.now_ms() + jump);
+        self.harness.set_now(self.harness.now_ms() + jump);
     }
 
     /// Something happens, whatever it is; whether there was anything.
     fn step(&mut self) -> bool {
         let (posts, runs) =
-            (locked(&self.house.post.0).len(), locked(&self.house.script.running).len());
-        let outside = locked(&self.house.outside.waiting).len();
+            (locked(&self.harness.post.0).len(), locked(&self.harness.script.running).len());
+        let outside = locked(&self.harness.outside.waiting).len();
         let busy = [self.disk.waiting(), posts, runs, outside];
         if self.crashes_left > 0 && self.below(60) == 0 {
             self.crashes_left -= 1;
@@ -115,14 +115,14 @@ impl Storm {
         }
         match self.below(6) {
             0 | 1 if busy[0] > 0 => self.disk.settle(1),
-            2 if busy[1] > 0 => drop(self.house.handle_one()),
+            2 if busy[1] > 0 => drop(self.harness.handle_one()),
             3 if busy[2] > 0 => {
                 let which = self.below(busy[2]);
-                self.house.script.answer_one(which);
+                self.harness.script.answer_one(which);
             }
             4 if busy[3] > 0 => {
-                *locked(&self.house.outside.down) = self.below(4) == 0;
-                self.house.outside.answer_one();
+                *locked(&self.harness.outside.down) = self.below(4) == 0;
+                self.harness.outside.answer_one();
             }
             5 => return self.tick_or_ask(busy.iter().all(|count| *count == 0)),
             _ => {}
@@ -131,23 +131,24 @@ impl Storm {
     }
 
     fn tick_or_ask(&mut self, idle: bool) -> bool {
-        let now_ms = self.house.now_ms();
-        let next = self.house.shards.iter_mut().filter_map(|shard| shard.tick(now_ms)).min();
-        self.wanted.retain(|want| want.told.as_ref().is_none_or(|told| told.try_recv().is_err()));
-        if let Some(place) = self.wanted.iter().position(|want| want.told.is_none()) {
+        let now_ms = self.harness.now_ms();
+        let next = self.harness.shards.iter_mut().filter_map(|shard| shard.tick(now_ms)).min();
+        self.wanted
+            .retain(|want| want.answer.as_ref().is_none_or(|answer| answer.try_recv().is_err()));
+        if let Some(place) = self.wanted.iter().position(|want| want.answer.is_none()) {
             let (sender, receiver) = mpsc::channel();
-            self.wanted[place].told = Some(receiver);
+            self.wanted[place].answer = Some(receiver);
             let message = (self.wanted[place].message)(sender);
-            self.house.handle(message);
+            self.harness.handle(message);
             return true;
         }
-        let quiet = idle && self.disk.waiting() == 0 && locked(&self.house.post.0).is_empty();
+        let quiet = idle && self.disk.waiting() == 0 && locked(&self.harness.post.0).is_empty();
         if quiet {
-            let open = self.house.all(&Filter::default());
+            let open = self.harness.all(&Filter::default());
             if self.wanted.is_empty() && open.iter().all(Invocation::is_routed) {
                 return false;
             }
-            self.house.set_now(next.expect("it has not failed").max(now_ms + 1));
+            self.harness.set_now(next.expect("it has not failed").max(now_ms + 1));
         }
         true
     }
@@ -165,13 +166,13 @@ impl Storm {
     /// All invocations of a function.
     fn of(&self, function: &str) -> Vec<Invocation> {
         let function = Some(function.to_owned());
-        self.house.all(&Filter { function, ..Filter::default() })
+        self.harness.all(&Filter { function, ..Filter::default() })
     }
 
     /// Every attempt that counts was seen exactly once, but those that were interrupted: of them nobody
     /// can know whether they had reached a worker.
     fn check_lines(&self, invocation: &Invocation) {
-        let lines = locked(&self.house.script.lines);
+        let lines = locked(&self.harness.script.lines);
         for attempt in invocation.attempts.kept() {
             let seen = lines.iter().filter(|line| line.attempt.id == attempt.id).count();
             let expected = if attempt.outcome() == "Interrupted" { 0..=1 } else { 1..=1 };
@@ -206,19 +207,19 @@ fn a_function_is_started_once_and_max_times_whenever_the_engine_dies() {
         let mut storm = Storm::new(seed, 5);
         let mut bad = settings("bad", fixed(4, 1));
         bad.terms.on_failure = vec![Target::from("queue:dead"), Target::from("function:handler")];
-        storm.house.script.set("bad", bad, fails(u32::MAX));
-        storm.house.script.set("handler", settings("handler", fixed(9, 0)), fails(0));
+        storm.harness.script.set("bad", bad, fails(u32::MAX));
+        storm.harness.script.set("handler", settings("handler", fixed(9, 0)), fails(0));
         let id = InvocationId::of_key("bad", &seed.to_string());
         storm.want_accepted("bad", id);
         storm.run();
-        let invocation = storm.house.invocation(id);
+        let invocation = storm.harness.invocation(id);
         assert_eq!((invocation.state.name(), invocation.attempts.started()), ("Exhausted", 5));
         assert!(invocation.dead);
         storm.check_lines(&invocation);
-        let letters = storm.house.all(&Filter { dead: true, ..Filter::default() });
+        let letters = storm.harness.all(&Filter { dead: true, ..Filter::default() });
         assert_eq!(letters.iter().map(|letter| letter.id).collect::<Vec<_>>(), [id]);
-        let deliveries = locked(&storm.house.outside.deliveries);
-        assert!(!deliveries.is_empty(), "somebody was left untold");
+        let deliveries = locked(&storm.harness.outside.deliveries);
+        assert!(!deliveries.is_empty(), "a delivery was lost");
         assert!(deliveries.iter().all(|delivery| *delivery == deliveries[0]), "the same each time");
         assert_eq!(storm.of("handler").len(), 1, "a destination that is a function runs once");
         assert_eq!(storm.of("handler")[0].state, State::Succeeded);
@@ -234,10 +235,10 @@ fn a_chain_goes_on_and_its_catcher_is_called_once() {
         first.terms.next = vec![edge("second", EdgeInput::Scalar), edge("abort", EdgeInput::Error)];
         let mut second = settings("second", fixed(1, 1));
         second.terms.next = vec![edge("third", EdgeInput::Scalar), edge("abort", EdgeInput::Error)];
-        storm.house.script.set("first", first, fails(0));
-        storm.house.script.set("second", second, fails(u32::MAX));
-        storm.house.script.set("third", settings("third", fixed(9, 0)), fails(0));
-        storm.house.script.set("abort", settings("abort", fixed(9, 0)), fails(0));
+        storm.harness.script.set("first", first, fails(0));
+        storm.harness.script.set("second", second, fails(u32::MAX));
+        storm.harness.script.set("third", settings("third", fixed(9, 0)), fails(0));
+        storm.harness.script.set("abort", settings("abort", fixed(9, 0)), fails(0));
         let id = InvocationId::of_key("first", &seed.to_string());
         storm.want_accepted("first", id);
         storm.run();
@@ -253,22 +254,22 @@ fn redriven(seed: u64, letters: usize) {
     let mut storm = Storm::new(seed, 0);
     let mut f = settings("f", fixed(0, 0));
     f.terms.on_failure = vec![Target::from("queue:dead")];
-    storm.house.script.set("f", f.clone(), fails(u32::MAX));
+    storm.harness.script.set("f", f.clone(), fails(u32::MAX));
     let id = |n: usize| InvocationId::of_key("f", &n.to_string());
     (0..letters).for_each(|n| storm.want_accepted("f", id(n)));
     storm.run();
-    let dead = storm.house.all(&Filter { dead: true, ..Filter::default() });
+    let dead = storm.harness.all(&Filter { dead: true, ..Filter::default() });
     assert_eq!(dead.len(), letters);
     // With a retry, so that an interruption does not make them letters again.
     f.terms.policy = fixed(99, 0);
-    storm.house.script.set("f", f, fails(0));
+    storm.harness.script.set("f", f, fails(0));
     storm.crashes_left = 1 + storm.chance.next_u64() % 4;
     for n in 0..letters {
         storm.want(move |sender| {
-            let reply = Box::new(move |told: crate::Result<_>| {
+            let reply = Box::new(move |answer: crate::Result<_>| {
                 // Redriven before the crash, and nobody was told: so much is known of it now.
                 assert!(matches!(
-                    told,
+                    answer,
                     Ok(_) | Err(crate::Error::WrongState | crate::Error::Failed(_))
                 ));
                 let _ = sender.send(());
@@ -284,10 +285,10 @@ fn redriven(seed: u64, letters: usize) {
         let again: Vec<_> = all.iter().filter(|one| one.redriven_from == Some(id(n))).collect();
         assert_eq!(again.len(), 1, "each is sent back exactly once");
         assert_eq!(again[0].state, State::Succeeded);
-        assert_eq!(storm.house.invocation(id(n)).redriven_as, Some(again[0].id));
+        assert_eq!(storm.harness.invocation(id(n)).redriven_as, Some(again[0].id));
         storm.check_lines(again[0]);
     }
-    assert_eq!(storm.house.all(&Filter { dead: true, ..Filter::default() }), []);
+    assert_eq!(storm.harness.all(&Filter { dead: true, ..Filter::default() }), []);
 }
 
 #[test]

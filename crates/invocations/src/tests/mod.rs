@@ -4,7 +4,7 @@ mod chains;
 mod crash;
 mod destinations;
 mod engine;
-mod house;
+mod harness;
 mod keys;
 mod letters;
 mod owners;

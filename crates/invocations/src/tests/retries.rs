@@ -5,21 +5,21 @@ use std::sync::atomic::Ordering;
 
 use everstep_retry::Delay;
 
-use super::house::{
-    House, START_MS, error, fails, fixed, holds, locked, policy, settings, success,
+use super::harness::{
+    Harness, START_MS, error, fails, fixed, holds, locked, policy, settings, success,
 };
 use crate::message::Message;
 use crate::{Outcome, RetryMetadata, State, What};
 
 /// How an always or at first failing function is run: seconds of its starts, its state at the end.
 fn check(policy: everstep_retry::Policy, fails_first: u32, starts: &[f64], state: &str) {
-    let mut house = House::new();
-    house.script.set("f", settings("f", policy), fails(fails_first));
-    let id = house.accept("f", "{}");
-    house.pass(100_000.0);
-    assert_eq!(house.starts("f"), starts);
-    assert_eq!(house.stands(id), (state, u32::try_from(starts.len()).expect("few")));
-    assert!(house.invocation(id).is_routed());
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", policy), fails(fails_first));
+    let id = harness.accept("f", "{}");
+    harness.pass(100_000.0);
+    assert_eq!(harness.starts("f"), starts);
+    assert_eq!(harness.stands(id), (state, u32::try_from(starts.len()).expect("few")));
+    assert!(harness.invocation(id).is_routed());
 }
 
 #[test]
@@ -35,140 +35,141 @@ fn a_policy_is_followed_to_the_second() {
 
 #[test]
 fn an_event_that_would_be_too_old_is_given_up_ahead() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let lambda = policy(Some(2), Delay::Listed { ms: vec![60_000, 120_000] });
     let mut aged = settings("f", lambda);
     aged.event_age_max_ms = Some(60_000);
-    house.script.set("f", aged, fails(9));
-    let id = house.accept("f", "{}");
-    house.pass(500.0);
-    assert_eq!(house.stands(id), ("Expired", 1));
-    let ended_ms = house.invocation(id).ended_ms;
+    harness.script.set("f", aged, fails(9));
+    let id = harness.accept("f", "{}");
+    harness.pass(500.0);
+    assert_eq!(harness.stands(id), ("Expired", 1));
+    let ended_ms = harness.invocation(id).ended_ms;
     assert_eq!(ended_ms, Some(START_MS), "at once, not after a minute");
 }
 
 #[test]
 fn without_an_end_there_is_none_until_somebody_cancels() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let forever = policy(None, Delay::Fixed { ms: 60_000 });
-    house.script.set("f", settings("f", forever), fails(u32::MAX));
-    let id = house.accept("f", "{}");
-    house.pass(60.0 * 80.0);
-    let invocation = house.invocation(id);
+    harness.script.set("f", settings("f", forever), fails(u32::MAX));
+    let id = harness.accept("f", "{}");
+    harness.pass(60.0 * 80.0);
+    let invocation = harness.invocation(id);
     assert_eq!((invocation.attempts.started(), invocation.attempts.left_out()), (81, 56));
     assert!(matches!(invocation.state, State::Waiting { .. }));
-    let reply = house.ask(|reply| Message::Cancel { id, reply });
+    let reply = harness.ask(|reply| Message::Cancel { id, reply });
     assert_eq!(reply.try_recv(), Ok(Ok(())));
-    house.pass(600.0);
-    assert_eq!(house.stands(id), ("Cancelled", 81));
+    harness.pass(600.0);
+    assert_eq!(harness.stands(id), ("Cancelled", 81));
 }
 
 #[test]
 fn what_runs_is_killed_when_it_is_cancelled_and_its_result_is_stale() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(2, 0)), holds());
-    let id = house.accept("f", "{}");
-    house.settle();
-    drop(house.ask(|reply| Message::Cancel { id, reply }));
-    let (attempt, done) = locked(&house.script.running).pop_front().expect("it runs");
-    assert_eq!(*locked(&house.script.killed), [attempt.id]);
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(2, 0)), holds());
+    let id = harness.accept("f", "{}");
+    harness.settle();
+    drop(harness.ask(|reply| Message::Cancel { id, reply }));
+    let (attempt, done) = locked(&harness.script.running).pop_front().expect("it runs");
+    assert_eq!(*locked(&harness.script.killed), [attempt.id]);
     let (sender, receipt) = std::sync::mpsc::channel();
-    done(success("1").expect("an outcome"), Box::new(move |told| drop(sender.send(told))));
-    house.settle();
+    done(success("1").expect("an outcome"), Box::new(move |answer| drop(sender.send(answer))));
+    harness.settle();
     assert_eq!(receipt.try_recv(), Ok(Err(crate::Error::StaleResult)));
-    assert_eq!(*locked(&house.notes.0), ["StaleResult"]);
-    assert_eq!(house.stands(id), ("Cancelled", 1));
+    assert_eq!(*locked(&harness.notes.0), ["StaleResult"]);
+    assert_eq!(harness.stands(id), ("Cancelled", 1));
 }
 
 #[test]
 fn waiting_holds_no_slot_and_no_memory() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let mut two = settings("f", fixed(1, 60));
     two.concurrency = 2;
-    house.script.set("f", two, fails(9));
-    house.script.set("g", settings("g", fixed(0, 0)), fails(0));
+    harness.script.set("f", two, fails(9));
+    harness.script.set("g", settings("g", fixed(0, 0)), fails(0));
     for _ in 0..500 {
-        house.accept("f", "{}");
+        harness.accept("f", "{}");
     }
-    house.pass(1.0);
-    assert_eq!(house.starts("f").len(), 500);
-    assert!(house.shards.iter().all(|shard| shard.resident() == 0), "rows only");
-    house.accept("g", "{}");
-    house.settle();
-    assert_eq!(house.starts("g"), [1.0]);
-    house.pass(120.0);
-    assert_eq!(house.starts("f").len(), 1000);
-    assert_eq!(house.script.running_most.load(Ordering::Relaxed), 2);
+    harness.pass(1.0);
+    assert_eq!(harness.starts("f").len(), 500);
+    assert!(harness.shards.iter().all(|shard| shard.resident() == 0), "rows only");
+    harness.accept("g", "{}");
+    harness.settle();
+    assert_eq!(harness.starts("g"), [1.0]);
+    harness.pass(120.0);
+    assert_eq!(harness.starts("f").len(), 1000);
+    assert_eq!(harness.script.running_most.load(Ordering::Relaxed), 2);
 }
 
 #[test]
 fn a_slot_is_waited_for_without_being_counted() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let mut one = settings("f", fixed(0, 0));
     one.concurrency = 1;
-    house.script.set("f", one.clone(), holds());
-    let first = house.accept("f", "{}");
-    let second = house.accept("f", "{}");
-    house.settle();
-    assert_eq!((house.stands(first), house.stands(second)), (("Running", 1), ("Accepted", 0)));
-    house.script.set("f", one, fails(0));
+    harness.script.set("f", one.clone(), holds());
+    let first = harness.accept("f", "{}");
+    let second = harness.accept("f", "{}");
+    harness.settle();
+    assert_eq!((harness.stands(first), harness.stands(second)), (("Running", 1), ("Accepted", 0)));
+    harness.script.set("f", one, fails(0));
     for _ in 0..50 {
-        house.accept("f", "{}");
+        harness.accept("f", "{}");
     }
-    house.settle();
-    let all = house.all(&crate::Filter::default());
+    harness.settle();
+    let all = harness.all(&crate::Filter::default());
     assert_eq!(all.len(), 52);
     assert!(all.iter().all(|one| one.state == State::Succeeded && one.attempts.started() == 1));
-    let order: Vec<_> = locked(&house.script.lines).iter().map(|l| l.attempt.invocation).collect();
+    let order: Vec<_> =
+        locked(&harness.script.lines).iter().map(|l| l.attempt.invocation).collect();
     assert_eq!(order[..2], [first, second], "first come, first served");
 }
 
 #[test]
 fn throttling_and_a_missing_function_do_not_count() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let times = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let behaviour = Arc::new(move |_: &crate::Attempt| {
         let throttled = times.fetch_add(1, Ordering::Relaxed) < 3;
         if throttled { Some(Outcome::Throttled) } else { success("1") }
     });
-    house.script.set("f", settings("f", fixed(0, 0)), behaviour);
-    let id = house.accept("f", "{}");
-    house.pass(100.0);
-    assert_eq!(house.starts("f"), [0.0, 1.0, 3.0, 7.0]);
-    assert_eq!(house.stands(id), ("Succeeded", 1));
-    assert_eq!(house.invocation(id).throttled, 3);
+    harness.script.set("f", settings("f", fixed(0, 0)), behaviour);
+    let id = harness.accept("f", "{}");
+    harness.pass(100.0);
+    assert_eq!(harness.starts("f"), [0.0, 1.0, 3.0, 7.0]);
+    assert_eq!(harness.stands(id), ("Succeeded", 1));
+    assert_eq!(harness.invocation(id).throttled, 3);
 
-    house.script.set("g", settings("g", fixed(1, 10)), fails(1));
-    let id = house.accept("g", "{}");
-    house.settle();
-    house.script.remove("g");
-    house.pass(11.0);
-    assert_eq!(house.stands(id), ("Waiting", 1));
-    house.script.set("g", settings("g", fixed(1, 10)), fails(1));
-    house.pass(11.0);
-    assert_eq!(house.stands(id), ("Succeeded", 2));
+    harness.script.set("g", settings("g", fixed(1, 10)), fails(1));
+    let id = harness.accept("g", "{}");
+    harness.settle();
+    harness.script.remove("g");
+    harness.pass(11.0);
+    assert_eq!(harness.stands(id), ("Waiting", 1));
+    harness.script.set("g", settings("g", fixed(1, 10)), fails(1));
+    harness.pass(11.0);
+    assert_eq!(harness.stands(id), ("Succeeded", 2));
 }
 
 #[test]
 fn some_errors_are_never_tried_again() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(5, 0)), Arc::new(|_| error("Never")));
-    let id = house.accept("f", "{}");
-    house.settle();
-    assert_eq!(house.stands(id), ("Exhausted", 1));
-    assert_eq!(house.invocation(id).state.reason(), Some(crate::Reason::NonRetryable));
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(5, 0)), Arc::new(|_| error("Never")));
+    let id = harness.accept("f", "{}");
+    harness.settle();
+    assert_eq!(harness.stands(id), ("Exhausted", 1));
+    assert_eq!(harness.invocation(id).state.reason(), Some(crate::Reason::NonRetryable));
 }
 
 #[test]
 fn the_code_is_told_about_its_retries() {
-    let mut house = House::new();
+    let mut harness = Harness::new();
     let mut unum = settings("f", fixed(2, 0));
     unum.terms.retry_metadata = RetryMetadata::Unum;
-    house.script.set("f", unum, fails(9));
-    house.script.set("g", settings("g", fixed(2, 0)), fails(9));
-    let id = house.accept("f", "{\"a\":1}");
-    house.settle();
-    let lines = locked(&house.script.lines).clone();
+    harness.script.set("f", unum, fails(9));
+    harness.script.set("g", settings("g", fixed(2, 0)), fails(9));
+    let id = harness.accept("f", "{\"a\":1}");
+    harness.settle();
+    let lines = locked(&harness.script.lines).clone();
     let contexts: Vec<&str> =
         lines.iter().map(|line| line.attempt.client_context.as_str()).collect();
     let first = "{\"custom\":{\"everstep.retryCount\":\"0\",\"everstep.maxRetryCount\":\"2\",\
@@ -193,19 +194,19 @@ fn the_code_is_told_about_its_retries() {
         )
     };
     assert_eq!(events, ["{\"a\":1}".to_owned(), unum(1), unum(2)]);
-    house.accept("g", "{\"a\": 1}");
-    house.settle();
-    let lines = locked(&house.script.lines);
+    harness.accept("g", "{\"a\": 1}");
+    harness.settle();
+    let lines = locked(&harness.script.lines);
     assert!(lines[3..].iter().all(|line| &*line.attempt.payload == b"{\"a\": 1}"), "untouched");
 }
 
 #[test]
-fn a_history_can_be_told() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(4, 2)), fails(2));
-    let id = house.accept("f", "{}");
-    house.pass(10.0);
-    let history: Vec<(i64, What)> = house
+fn a_history_can_be_shown() {
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(4, 2)), fails(2));
+    let id = harness.accept("f", "{}");
+    harness.pass(10.0);
+    let history: Vec<(i64, What)> = harness
         .invocation(id)
         .history()
         .into_iter()
@@ -229,49 +230,49 @@ fn a_history_can_be_told() {
 
 #[test]
 fn what_waited_is_run_after_a_restart_and_counts_go_on() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(4, 10)), fails(9));
-    let id = house.accept("f", "{}");
-    house.pass(15.0);
-    house.open();
-    house.pass(1.0);
-    assert_eq!(house.starts("f"), [0.0, 10.0]);
-    house.set_now(START_MS + 25_000);
-    house.open();
-    house.pass(1000.0);
-    assert_eq!(house.starts("f"), [0.0, 10.0, 25.0, 35.0, 45.0], "overdue: at once");
-    assert_eq!(house.stands(id), ("Exhausted", 5));
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(4, 10)), fails(9));
+    let id = harness.accept("f", "{}");
+    harness.pass(15.0);
+    harness.open();
+    harness.pass(1.0);
+    assert_eq!(harness.starts("f"), [0.0, 10.0]);
+    harness.set_now(START_MS + 25_000);
+    harness.open();
+    harness.pass(1000.0);
+    assert_eq!(harness.starts("f"), [0.0, 10.0, 25.0, 35.0, 45.0], "overdue: at once");
+    assert_eq!(harness.stands(id), ("Exhausted", 5));
 }
 
 #[test]
 fn what_was_running_was_interrupted() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(1, 10)), holds());
-    let id = house.accept("f", "{}");
-    house.settle();
-    house.open();
-    house.pass(11.0);
-    house.open();
-    house.settle();
-    let invocation = house.invocation(id);
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(1, 10)), holds());
+    let id = harness.accept("f", "{}");
+    harness.settle();
+    harness.open();
+    harness.pass(11.0);
+    harness.open();
+    harness.settle();
+    let invocation = harness.invocation(id);
     let outcomes: Vec<_> = invocation.attempts.kept().map(|attempt| attempt.outcome()).collect();
     assert_eq!(outcomes, ["Interrupted", "Interrupted"]);
-    assert_eq!(house.stands(id), ("Exhausted", 2));
-    assert_eq!(house.starts("f").len(), 2);
+    assert_eq!(harness.stands(id), ("Exhausted", 2));
+    assert_eq!(harness.starts("f").len(), 2);
 }
 
 #[test]
 fn what_is_old_is_removed() {
-    let mut house = House::new();
-    house.script.set("f", settings("f", fixed(0, 0)), fails(0));
-    house.script.set("g", settings("g", fixed(0, 0)), fails(1));
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    harness.script.set("g", settings("g", fixed(0, 0)), fails(1));
     for _ in 0..100 {
-        house.accept("f", "{}");
+        harness.accept("f", "{}");
     }
-    let dead = house.accept("g", "{}");
-    house.pass(60.0 * 60.0 * 24.0 * 6.0);
-    assert_eq!(house.all(&crate::Filter::default()).len(), 101);
-    house.pass(60.0 * 60.0 * 24.0 * 2.0);
-    let left: Vec<_> = house.all(&crate::Filter::default()).iter().map(|one| one.id).collect();
+    let dead = harness.accept("g", "{}");
+    harness.pass(60.0 * 60.0 * 24.0 * 6.0);
+    assert_eq!(harness.all(&crate::Filter::default()).len(), 101);
+    harness.pass(60.0 * 60.0 * 24.0 * 2.0);
+    let left: Vec<_> = harness.all(&crate::Filter::default()).iter().map(|one| one.id).collect();
     assert_eq!(left, [dead], "dead letters are kept until somebody decides");
 }

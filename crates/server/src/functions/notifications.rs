@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use everstep_executions::{DEPTH_MAX, Failed};
+use everstep_executions::{DEPTH_MAX, Notification};
 use everstep_invocations::{Error, Invocations, Request, Source, SourceKind, Target};
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, Semaphore};
@@ -53,8 +53,8 @@ enum NotDelivered {
 }
 
 impl Notifier for Notifications {
-    fn notify(self: Arc<Self>, failed: Failed) {
-        self.runtime.clone().spawn(async move { self.deliver(failed).await });
+    fn notify(self: Arc<Self>, notification: Notification) {
+        self.runtime.clone().spawn(async move { self.deliver(notification).await });
     }
 }
 
@@ -96,50 +96,57 @@ impl Notifications {
         room.or_insert_with(|| Arc::new(Semaphore::new(CONCURRENCY))).clone()
     }
 
-    async fn deliver(&self, failed: Failed) {
-        let room = self.room(&failed.ending.target);
-        match self.attempt(&failed, &room).await {
-            Ok(()) => failed.told(),
+    async fn deliver(&self, notification: Notification) {
+        let room = self.room(&notification.ending.target);
+        match self.attempt(&notification, &room).await {
+            Ok(()) => notification.delivered(),
             Err(NotDelivered::Yet(why)) => {
-                if let Some(others) = self.warnings.admit(&failed.ending.target) {
-                    self.warn(&failed, &format!("{why}; it will be retried{others}"));
+                if let Some(others) = self.warnings.admit(&notification.ending.target) {
+                    self.warn(&notification, &format!("{why}; it will be retried{others}"));
                 }
-                failed.retry();
+                notification.retry();
             }
             Err(NotDelivered::Gone) => {
-                failed.told();
-                self.warn(&failed, "its execution no longer exists; dropped");
+                notification.delivered();
+                self.warn(&notification, "its execution no longer exists; dropped");
             }
             Err(NotDelivered::TooDeep) => {
-                failed.told();
-                self.warn(&failed, &format!("{DEPTH_MAX} failures led to each other; dropped"));
+                notification.delivered();
+                self.warn(
+                    &notification,
+                    &format!("{DEPTH_MAX} failures led to each other; dropped"),
+                );
             }
             Err(NotDelivered::Stopping) => {}
         }
     }
 
-    async fn attempt(&self, failed: &Failed, room: &Semaphore) -> Result<(), NotDelivered> {
+    async fn attempt(
+        &self,
+        notification: &Notification,
+        room: &Semaphore,
+    ) -> Result<(), NotDelivered> {
         let _room = room.acquire().await.map_err(|_| NotDelivered::Stopping)?;
         let stopped = self.stopped.read().await;
         if *stopped {
             return Err(NotDelivered::Stopping);
         }
-        let target = self.resolve(&failed.ending.target).map_err(NotDelivered::Yet)?;
+        let target = self.resolve(&notification.ending.target).map_err(NotDelivered::Yet)?;
         // Made for each attempt: what waits is not held in memory.
-        let record = self.record(failed).await?;
+        let record = self.record(notification).await?;
         match target.function() {
-            Some(function) => self.accept(function, failed, record).await?,
+            Some(function) => self.accept(function, notification, record).await?,
             None => {
-                let sent = self.destinations.send(&target, &failed.id(), &record).await;
+                let sent = self.destinations.send(&target, &notification.id(), &record).await;
                 sent.map_err(NotDelivered::Yet)?;
             }
         }
         Ok(())
     }
 
-    async fn record(&self, failed: &Failed) -> Result<Vec<u8>, NotDelivered> {
+    async fn record(&self, notification: &Notification) -> Result<Vec<u8>, NotDelivered> {
         let service = self.service.clone();
-        let asked = failed.clone();
+        let asked = notification.clone();
         let read = tokio::task::spawn_blocking(move || service.status_change(&asked)).await;
         match read.map_err(|_| NotDelivered::Stopping)? {
             Ok(Some(event)) if event["everstep"]["depth"].as_u64() > Some(DEPTH_MAX.into()) => {
@@ -151,8 +158,8 @@ impl Notifications {
         }
     }
 
-    fn warn(&self, failed: &Failed, what: &str) {
-        let (arn, target) = (&failed.execution_arn, &failed.ending.target);
+    fn warn(&self, notification: &Notification, what: &str) {
+        let (arn, target) = (&notification.execution_arn, &notification.ending.target);
         let line =
             format!("warning: the failure of {arn} could not be reported to {target}: {what}\n");
         self.frontend.write(&line);
@@ -169,18 +176,18 @@ impl Notifications {
     async fn accept(
         &self,
         function: &str,
-        failed: &Failed,
+        notification: &Notification,
         payload: Vec<u8>,
     ) -> Result<(), NotDelivered> {
-        let machine = failed.execution_arn.split(':').nth(6).unwrap_or_default();
+        let machine = notification.execution_arn.split(':').nth(6).unwrap_or_default();
         let request = Request {
             function: function.to_owned(),
             payload,
             source: Source {
-                message_id: Some(failed.execution_arn.to_string()),
+                message_id: Some(notification.execution_arn.to_string()),
                 ..Source::new(SourceKind::Destination, machine)
             },
-            key: Some(failed.id()),
+            key: Some(notification.id()),
             unparseable: false,
         };
         let (sender, receiver) = tokio::sync::oneshot::channel();

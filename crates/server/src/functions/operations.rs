@@ -237,8 +237,9 @@ fn redrive(all: &Invocations, body: &Value) -> Answer {
 
 fn purge(all: &Invocations, body: &Value) -> Answer {
     let dry_run = body["dryRun"].as_bool().unwrap_or(false);
-    let untold = body["untold"].as_bool().unwrap_or(false);
-    let purged = all.purge(&filter(body)?, untold, dry_run).map_err(|error| refusal(&error))?;
+    let undelivered = body["untold"].as_bool().unwrap_or(false);
+    let purged =
+        all.purge(&filter(body)?, undelivered, dry_run).map_err(|error| refusal(&error))?;
     let purged: Vec<String> = purged.iter().map(InvocationId::to_string).collect();
     Ok(json!({ "purged": purged }))
 }

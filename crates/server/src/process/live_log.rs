@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use everstep_executions::{Failed, Step};
+use everstep_executions::{Notification, Step};
 use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_invocations::{Invocation, State};
@@ -182,8 +182,8 @@ impl TaskObserver for LiveLog {
         self.write(&format!("! {} {state} failed: {}", who(execution_arn), described(failure)));
     }
 
-    fn notifying(&self, failed: &Failed) {
-        let (who, target) = (who(&failed.execution_arn), &failed.ending.target);
+    fn notifying(&self, notification: &Notification) {
+        let (who, target) = (who(&notification.execution_arn), &notification.ending.target);
         self.write(&format!("> {who}: notifying {target} of the failure"));
     }
 }

@@ -49,7 +49,7 @@ impl Observer for Monitor {
         }
     }
 
-    fn stranded(&self, id: ExecutionId, error: &Error) {
+    fn stuck(&self, id: ExecutionId, error: &Error) {
         self.frontend.write(&format!("error: execution {id:?} cannot continue: {error}\n"));
     }
 
@@ -82,7 +82,7 @@ impl invocations::Observer for Monitor {
         }
     }
 
-    fn stranded(&self, id: invocations::InvocationId, error: &invocations::Error) {
+    fn stuck(&self, id: invocations::InvocationId, error: &invocations::Error) {
         self.frontend.write(&format!("error: invocation {id} cannot continue: {error}\n"));
     }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use everstep_api::protocol::{Operation, conforms};
-use everstep_executions::{Cancelled, Clock, Failed, Job, Settings, Silent, Task, TaskRunner};
+use everstep_executions::{
+    Cancelled, Clock, Job, Notification, Settings, Silent, Task, TaskRunner,
+};
 use everstep_interpreter::{Dialect, Failure};
 use everstep_server::{Environment, Notifier, Parts, Service, Unsupported};
 use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
@@ -28,7 +30,7 @@ impl Clock for ManualClock {
 pub(crate) struct Functions {
     pub(crate) healed: AtomicBool,
     pub(crate) seen: Mutex<Vec<Task>>,
-    pub(crate) failed: Mutex<Vec<Failed>>,
+    pub(crate) notifications: Mutex<Vec<Notification>>,
 }
 
 impl TaskRunner for Functions {
@@ -48,8 +50,8 @@ impl TaskRunner for Functions {
 }
 
 impl Notifier for Functions {
-    fn notify(self: Arc<Self>, failed: Failed) {
-        self.failed.lock().expect("no thread panics").push(failed);
+    fn notify(self: Arc<Self>, notification: Notification) {
+        self.notifications.lock().expect("no thread panics").push(notification);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a machine's tags say of how it runs: its dialect, and the target of its failures.
 
 use everstep_api::protocol::Operation;
-use everstep_executions::Failed;
+use everstep_executions::Notification;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, PLACE, fail, function, pass, wait};
@@ -12,13 +12,13 @@ async fn tag(fixture: &Fixture, machine: &str, key: &str, value: &str) {
 }
 
 /// The notifications since the last call. They may come a little after the execution is over.
-async fn notified(fixture: &Fixture, expected: usize) -> Vec<Failed> {
+async fn notified(fixture: &Fixture, expected: usize) -> Vec<Notification> {
     for _ in 0..5000 {
-        let found = fixture.functions.failed.lock().expect("no thread panics").len();
+        let found = fixture.functions.notifications.lock().expect("no thread panics").len();
         if found >= expected {
             assert_eq!(found, expected);
             return std::mem::take(
-                &mut *fixture.functions.failed.lock().expect("no thread panics"),
+                &mut *fixture.functions.notifications.lock().expect("no thread panics"),
             );
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
@@ -32,12 +32,13 @@ async fn a_failure_is_told_as_eventbridge_tells_it() {
     let machine = fixture.machine("m", fail(), false).await;
     tag(&fixture, &machine, "onFailure", "function:f").await;
     let arn = fixture.start(&format!("{machine}:1"), "e", json!({ "a": 1 })).await;
-    let failed = notified(&fixture, 1).await.remove(0);
-    assert_eq!(failed.ending.target, "function:f");
+    let notification = notified(&fixture, 1).await.remove(0);
+    assert_eq!(notification.ending.target, "function:f");
     fixture.pass(5000);
-    let event = fixture.service.status_change(&failed).expect("readable").expect("it is there");
+    let event =
+        fixture.service.status_change(&notification).expect("readable").expect("it is there");
     let expected = include_str!("status_change.json");
-    assert_eq!(format!("{event:#}\n"), expected.replace("{id}", &failed.id()));
+    assert_eq!(format!("{event:#}\n"), expected.replace("{id}", &notification.id()));
     // Redriven, it fails again: another event, and the first is what it was.
     fixture.ok(Operation::RedriveExecution, json!({ "executionArn": arn })).await;
     let second = notified(&fixture, 1).await.remove(0);
@@ -47,7 +48,7 @@ async fn a_failure_is_told_as_eventbridge_tells_it() {
     let redriven = (&detail["redriveCount"], &detail["redriveDate"], &detail["stopDate"]);
     let now = json!(1_700_000_005_123_i64);
     assert_eq!(redriven, (&json!(1), &now, &now));
-    let first = fixture.service.status_change(&failed).expect("readable");
+    let first = fixture.service.status_change(&notification).expect("readable");
     assert_eq!(first.expect("it is there"), event);
 }
 
@@ -61,13 +62,14 @@ async fn what_was_not_told_is_told_after_a_restart() {
     fixture.ok(Operation::StopExecution, stop).await;
     let before = notified(&fixture, 1).await.remove(0);
     let fixture = fixture.restarted();
-    let failed = notified(&fixture, 1).await.remove(0);
-    assert_eq!(failed.id(), before.id());
-    let event = fixture.service.status_change(&failed).expect("readable").expect("it is there");
+    let notification = notified(&fixture, 1).await.remove(0);
+    assert_eq!(notification.id(), before.id());
+    let event =
+        fixture.service.status_change(&notification).expect("readable").expect("it is there");
     let detail = &event["detail"];
     let found = (&detail["status"], &detail["error"], &detail["cause"]);
     assert_eq!(found, (&json!("ABORTED"), &json!("Enough"), &json!("of this")));
-    failed.told();
+    notification.delivered();
     fixture.service.shut_down();
     let fixture = fixture.restarted();
     let bystander = fixture.start(&machine, "f", json!({})).await;
@@ -76,7 +78,7 @@ async fn what_was_not_told_is_told_after_a_restart() {
 }
 
 #[tokio::test]
-async fn successes_and_the_children_of_a_map_are_not_told() {
+async fn successes_and_the_children_of_a_map_are_not_notified() {
     let fixture = Fixture::new();
     let processor = with_mode(fail());
     let map = json!({ "StartAt": "M", "States": { "M": {

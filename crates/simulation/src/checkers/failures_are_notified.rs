@@ -1,7 +1,7 @@
 //! Each failure of an execution whose machine has a destination for failures is notified, as it was, when it is
 //! durable: once in the life of an engine, and in the lives of later ones until it is confirmed. Nothing else is.
 
-use everstep_executions::{Failed, Standing};
+use everstep_executions::{Notification, Standing};
 use everstep_history::Event;
 
 use super::{Checker, Verdict, ensure};
@@ -15,7 +15,7 @@ impl Checker for Check {
         "failures_are_notified"
     }
 
-    fn notify(&self, evidence: &Evidence, failed: &Failed, durable_to: u64) -> Verdict {
+    fn notify(&self, evidence: &Evidence, failed: &Notification, durable_to: u64) -> Verdict {
         let (id, sequence) = (failed.execution, failed.sequence);
         ensure(wanted(evidence, id), id, || "its failures are not to be notified".to_owned())?;
         let mut lives = evidence.ledger.of(id);

@@ -33,7 +33,7 @@ mod timers_fire_and_never_early;
 
 use std::fmt;
 
-use everstep_executions::{ExecutionId, Failed, Task};
+use everstep_executions::{ExecutionId, Notification, Task};
 use everstep_invocations::{Attempt, Delivery};
 use everstep_store::Batch;
 
@@ -87,7 +87,7 @@ trait Checker: Sync {
     }
 
     /// A failure left to be notified when this batch was the last that was durable.
-    fn notify(&self, _evidence: &Evidence, _failed: &Failed, _durable_to: u64) -> Verdict {
+    fn notify(&self, _evidence: &Evidence, _failed: &Notification, _durable_to: u64) -> Verdict {
         Ok(())
     }
 
@@ -213,7 +213,7 @@ pub(crate) fn dispatch(evidence: &Evidence, task: &Task, durable_to: u64) -> Out
     each(|checker| checker.dispatch(evidence, task, durable_to))
 }
 
-pub(crate) fn notify(evidence: &Evidence, failed: &Failed, durable_to: u64) -> Outcome {
+pub(crate) fn notify(evidence: &Evidence, failed: &Notification, durable_to: u64) -> Outcome {
     each(|checker| checker.notify(evidence, failed, durable_to))
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use everstep_invocations::{
-    Acceptance, InvocationId, Manner, Message, Parts, Settings, Shard, Shared, Silent, Source,
-    SourceKind, SystemClock,
+    Acceptance, InvocationId, Message, Parts, Settings, Shard, Shared, Silent, Source, SourceKind,
+    SystemClock,
 };
 use everstep_shards::Outside;
 
@@ -132,10 +132,10 @@ pub(crate) fn acceptance(
         payload: b"{}".to_vec(),
         source: Source::new(SourceKind::Invoke, source),
         key,
-        manner: match mode {
-            Mode::Asynchronous => Manner::Asynchronous,
-            Mode::Synchronous => Manner::Synchronous,
-            Mode::Unparseable => Manner::Unparseable,
+        mode: match mode {
+            Mode::Asynchronous => everstep_invocations::Mode::Asynchronous,
+            Mode::Synchronous => everstep_invocations::Mode::Synchronous,
+            Mode::Unparseable => everstep_invocations::Mode::Unparseable,
         },
         session: None,
     }

@@ -52,7 +52,7 @@ pub(crate) enum Ask {
     Watch,
     Cancel,
     Redrive(Resend),
-    Purge { untold: bool },
+    Purge { undelivered: bool },
 }
 
 #[derive(Debug, Clone)]

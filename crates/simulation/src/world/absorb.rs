@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use everstep_executions::{Error, ExecutionId, Failed};
+use everstep_executions::{Error, ExecutionId, Notification};
 
 use super::engine::fold_violation;
 use super::{Outcome, World};
@@ -67,16 +67,17 @@ impl World {
     }
 
     /// A failure is to be notified; some are held until the engine dies.
-    fn failed(&mut self, failed: Failed, durable_to: u64) -> Outcome {
-        let (id, started_ms, sequence) = (failed.execution, failed.started_ms, failed.sequence);
+    fn failed(&mut self, notification: Notification, durable_to: u64) -> Outcome {
+        let (id, started_ms, sequence) =
+            (notification.execution, notification.started_ms, notification.sequence);
         self.log.line(Some(id.into()), || format!("step {sequence} is to be notified"));
         self.log.count((id, started_ms, sequence));
-        checkers::notify(&self.evidence, &failed, durable_to)?;
+        checkers::notify(&self.evidence, &notification, durable_to)?;
         let generation = self.evidence.generation;
         let notified = self.evidence.notified.entry((id, started_ms, sequence)).or_default();
         notified.by.push(generation);
         if self.calm || self.dice.percent(60) {
-            self.notify(failed);
+            self.notify(notification);
         }
         Ok(())
     }

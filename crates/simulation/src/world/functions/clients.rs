@@ -37,7 +37,7 @@ impl World {
                     .percent(20)
                     .then(|| self.evidence.now_ms + self.dice.between(0, 20 * 60_000)),
             }),
-            _ => Ask::Purge { untold: self.dice.percent(30) },
+            _ => Ask::Purge { undelivered: self.dice.percent(30) },
         };
         self.send_to_functions(id, ask, 0);
         Ok(())
@@ -117,9 +117,9 @@ impl World {
                 redrive: redrive.clone(),
                 reply: self.function_reply(number, Answer::Redriven),
             },
-            Ask::Purge { untold } => Message::Purge {
+            Ask::Purge { undelivered } => Message::Purge {
                 id,
-                untold: *untold,
+                undelivered: *undelivered,
                 reply: self.function_reply(number, |()| Answer::Purged),
             },
         }

@@ -8,7 +8,7 @@ mod workers;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use everstep_executions::Failed;
+use everstep_executions::Notification;
 use everstep_invocations::{AttemptId, FunctionSettings, InvocationId, State};
 
 use super::{HOUR_MS, Outcome, World};
@@ -32,7 +32,7 @@ pub(super) struct Plans {
     /// Functions as they were drawn.
     drawn: Vec<(String, FunctionSettings)>,
     /// Notifications that are on their way to a function, by request.
-    notices: BTreeMap<u64, Failed>,
+    notices: BTreeMap<u64, Notification>,
     /// Starts of executions that are deliveries, by request.
     starts: BTreeMap<u64, Pending>,
 }

@@ -10,7 +10,7 @@ use everstep_store::{MemoryStore, Store};
 
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::{Invocation, Source, SourceKind};
-use crate::message::{Acceptance, Accepted, Finished, Manner, Message};
+use crate::message::{Acceptance, Accepted, Finished, Message, Mode};
 use crate::shard::Shard;
 use crate::shared::{Parts, Shared};
 use crate::{
@@ -98,7 +98,8 @@ impl Script {
                 let (attempt, done) = running.remove(place).expect("it is there");
                 drop(running);
                 let auditor = locked(&self.auditor).clone();
-                let receipt = move |told| auditor.iter().for_each(|audit| audit(&attempt, &told));
+                let receipt =
+                    move |answer| auditor.iter().for_each(|audit| audit(&attempt, &answer));
                 done(outcome, Box::new(receipt));
                 return true;
             }
@@ -170,8 +171,8 @@ impl Observer for Notes {
         locked(&self.0).push(format!("{target}: {why}"));
     }
 
-    fn stranded(&self, id: InvocationId, error: &Error) {
-        panic!("{id} is stranded: {error}");
+    fn stuck(&self, id: InvocationId, error: &Error) {
+        panic!("{id} is stuck: {error}");
     }
 
     fn failed(&self, error: &Error) {
@@ -179,7 +180,7 @@ impl Observer for Notes {
     }
 }
 
-pub(super) struct House {
+pub(super) struct Harness {
     pub(super) store: Arc<dyn Store>,
     pub(super) script: Arc<Script>,
     pub(super) outside: Arc<Outside>,
@@ -193,13 +194,13 @@ pub(super) struct House {
 /// 2019-11-14T18:16:05.568Z, as in AWS's examples.
 pub(super) const START_MS: i64 = 1_573_755_365_568;
 
-impl House {
+impl Harness {
     pub(super) fn new() -> Self {
         Self::on(Arc::new(MemoryStore::new(4)))
     }
 
     pub(super) fn on(store: Arc<dyn Store>) -> Self {
-        let mut house = Self {
+        let mut harness = Self {
             store,
             script: Arc::default(),
             outside: Arc::default(),
@@ -209,9 +210,9 @@ impl House {
             settings: Settings::default(),
             drawn: 0,
         };
-        house.set_now(START_MS);
-        house.open();
-        house
+        harness.set_now(START_MS);
+        harness.open();
+        harness
     }
 
     pub(super) fn parts(&self) -> Parts {
@@ -302,7 +303,7 @@ impl House {
             payload: payload.as_bytes().to_vec(),
             source: Source::new(SourceKind::Invoke, function),
             key: None,
-            manner: Manner::Asynchronous,
+            mode: Mode::Asynchronous,
             session: None,
         }
     }

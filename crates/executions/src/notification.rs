@@ -11,10 +11,11 @@ use crate::message::Message;
 use crate::summary::Standing;
 use crate::task::request_id;
 
-/// A notification that an execution did not succeed, for [`Ending::target`]. Until [`Failed::told`] is durable it
-/// comes again: after a pause if [`Failed::retry`] is called, and after each start.
+/// A notification that an execution did not succeed, for [`Ending::target`]. The engine repeats it until
+/// [`Notification::delivered`] is durable: after a pause if [`Notification::retry`] is called, and after each
+/// start.
 #[derive(Clone)]
-pub struct Failed {
+pub struct Notification {
     pub execution: ExecutionId,
     pub execution_arn: Arc<str>,
     pub started_ms: i64,
@@ -52,7 +53,7 @@ pub struct Ending {
     pub cause: Option<String>,
 }
 
-impl Failed {
+impl Notification {
     /// A UUID that names this end of this execution for ever.
     #[must_use]
     pub fn id(&self) -> String {
@@ -61,7 +62,7 @@ impl Failed {
     }
 
     /// The notification has arrived, or is durable elsewhere.
-    pub fn told(&self) {
+    pub fn delivered(&self) {
         self.mailbox.post(Message::Notified(self.key()));
     }
 
@@ -86,9 +87,9 @@ impl Ending {
     }
 }
 
-impl fmt::Debug for Failed {
+impl fmt::Debug for Notification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failed")
+        f.debug_struct("Notification")
             .field("execution", &self.execution_arn)
             .field("sequence", &self.sequence)
             .field("ending", &self.ending)
