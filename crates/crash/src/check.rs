@@ -108,7 +108,7 @@ impl Seen {
                 return Err("a second result counted".to_owned());
             }
             Act::Acknowledged => self.acknowledged = true,
-            // Somebody else was faster: stopped, redriven or answered from outside.
+            // Another request was faster: stopped, redriven or answered from outside.
             Act::Refused(code) if code == "Settled" => {}
             Act::Refused(code) => return Err(format!("a result was refused: {code}")),
         }
@@ -161,7 +161,7 @@ impl Case<'_> {
             return Err(format!("it ended with {:?}, not {expected:?}", journal.end));
         }
         if self.execution.end.as_ref() != Some(&expected) {
-            return Err(format!("the driver was told {:?}", self.execution.end));
+            return Err(format!("the driver was answered {:?}", self.execution.end));
         }
         if summary.standing != standing(&expected) {
             return Err(format!("its row says {:?}", summary.standing));
@@ -184,7 +184,7 @@ impl Case<'_> {
     fn outcomes(&self, journal: &Journal) -> Result<(), String> {
         for (attempt, outcome) in &journal.outcomes {
             let seen = self.witnessed.by_token.get(&self.token(*attempt));
-            let seen = seen.ok_or_else(|| format!("nobody saw attempt {attempt:?} run"))?;
+            let seen = seen.ok_or_else(|| format!("no witness saw attempt {attempt:?} run"))?;
             let handed_on = seen.answers.contains(&Outcome::HandedOn);
             if !seen.answers.contains(outcome) && !handed_on {
                 return Err(format!("{outcome:?} is recorded of {}, not said", seen.state));
@@ -203,7 +203,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// As many attempts as the machine says, whoever was killed.
+    /// As many attempts as the machine says, whichever processes were killed.
     fn counts(&self, journal: &Journal) -> Result<(), String> {
         let mut expected_failures = 0;
         for (state, failures, successes) in &self.machine.attempts {

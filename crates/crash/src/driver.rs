@@ -22,10 +22,10 @@ pub struct Plan<'p> {
 
 /// Executions that are open at a time.
 const OPEN: usize = 150;
-/// How long all may take to finish, once nobody is killed any more.
+/// How long all may take to finish, once no process is killed any more.
 const PEACE: Duration = Duration::from_secs(120);
 
-/// What happened.
+/// The record of a run.
 pub struct Run {
     pub load: Load,
     /// Milliseconds from the start of each process until its engine was ready, shortest first.

@@ -30,7 +30,7 @@ pub fn engine(
     Engine::open(parts, Arc::new(SystemClock)).map_err(|error| error.to_string())
 }
 
-/// An engine that nobody listens to.
+/// An engine without an observer.
 pub fn quiet_engine(store: Arc<dyn Store>, runner: Arc<dyn TaskRunner>) -> Result<Engine, String> {
     engine(store, runner, Arc::new(Silent))
 }

@@ -110,7 +110,7 @@ impl Load {
             Answer::Refused { request, code, error } => settled(request, code)
                 .ok_or_else(|| format!("{request:?} was refused: {code}: {error}"))?,
         };
-        let index = *self.places.get(&arn).ok_or_else(|| format!("nobody asked for {arn}"))?;
+        let index = *self.places.get(&arn).ok_or_else(|| format!("{arn} was not requested"))?;
         let part = self.machines[self.executions[index].machine].part;
         let before = self.executions[index].stage;
         self.executions[index].take(part, answered, answer);

@@ -51,7 +51,7 @@ fn task(ms: u64, failures: u64, then: Value) -> Value {
     state
 }
 
-/// A task that somebody outside answers.
+/// A task that is answered from outside.
 fn callback() -> Value {
     json!({
         "Type": "Task",

@@ -1,4 +1,4 @@
-//! What the engine under test is told and what it says: one JSON value on each line.
+//! Requests to the engine under test and its answers: one JSON value on each line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -34,11 +34,11 @@ pub enum Act {
 pub enum Outcome {
     Succeeded,
     Failed,
-    /// Somebody else will tell.
+    /// Reported from outside.
     HandedOn,
 }
 
-/// Opened to append: the system puts each line at the end in one piece, whoever writes.
+/// Opened to append: the system puts each line at the end in one piece, for every writer.
 pub struct Witness {
     file: File,
 }

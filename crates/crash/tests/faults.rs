@@ -119,7 +119,7 @@ fn answers_everything(process: &mut Process, acknowledged: &HashSet<String>, err
     }
 }
 
-/// With room again, everything that was acknowledged is there and goes on to its end.
+/// With room again, everything that was acknowledged is there and runs to its end.
 fn nothing_is_lost(process: &mut Process, acknowledged: &HashSet<String>) {
     ready(process);
     for arn in acknowledged {
@@ -265,9 +265,9 @@ fn check(home: &Home, damaged: &Path, what: &str) {
     if !opened {
         let (status, errors) = process.left();
         assert!(!status.success(), "{what}");
-        // A panic inside the store's library is caught and told; that it is printed too is its own habit.
-        let told = errors.lines().any(|line| line.starts_with("error: "));
-        assert!(told, "{what}: {errors}");
+        // A panic inside the store's library is caught and reported; the library prints it too.
+        let reported = errors.lines().any(|line| line.starts_with("error: "));
+        assert!(reported, "{what}: {errors}");
         return;
     }
     let (status, errors) = process.finish();

@@ -43,7 +43,7 @@ impl ListId {
     }
 }
 
-/// The first bytes of the SHA-256 of a text: nobody makes two texts that share them.
+/// The first bytes of the SHA-256 of a text: two texts that share them cannot be found.
 pub(crate) fn digest<const N: usize>(text: &[u8]) -> [u8; N] {
     let whole = Sha256::digest(text);
     let mut first = [0; N];

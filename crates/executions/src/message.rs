@@ -74,8 +74,8 @@ pub enum Message {
     NotificationRemoved(NotificationId),
 }
 
-/// What somebody else wants to know of an execution, kept beside it and removed with it; the execution
-/// knows nothing of it.
+/// Data that a client of the engine keeps beside an execution, removed with it. The execution itself does
+/// not read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub key: Vec<u8>,

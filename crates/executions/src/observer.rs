@@ -1,4 +1,4 @@
-//! Who wants to hear of what happens, and of what goes wrong.
+//! The interface for logs and metrics: what happens in an engine, and what goes wrong.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub trait Observer: Send + Sync {
     fn failed(&self, _error: &Error) {}
 }
 
-/// Nobody listens.
+/// Ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -47,7 +47,7 @@ pub struct Revision {
     /// None if waits take as long as the definition says.
     #[n(11)]
     pub wait_scale_millionths: Option<u64>,
-    /// Who is told of executions that do not succeed.
+    /// The destination for notifications of executions that do not succeed.
     #[n(12)]
     pub on_failure: Option<String>,
 }

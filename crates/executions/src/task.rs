@@ -21,9 +21,9 @@ pub trait TaskRunner: Send + Sync {
     /// first result that is recorded counts and no other.
     fn dispatch(&self, task: Task);
 
-    /// Nobody waits for the attempt any more. Called once that is durable, and again after a crash that
-    /// came before `cancelled` was dropped: who needs time to see to it keeps that until it is done. The
-    /// attempt may be unknown here, or long over.
+    /// The attempt's result no longer counts. Called once that is durable, and again after a crash that
+    /// came before `cancelled` was dropped: a runner that needs time keeps it until the attempt has stopped.
+    /// The attempt may be unknown here, or long over.
     fn cancel(&self, cancelled: Cancelled);
 
     /// An execution did not succeed, and its machine names a destination for that. Called once the failure is
@@ -32,7 +32,7 @@ pub trait TaskRunner: Send + Sync {
     fn notify(&self, _notification: Notification) {}
 
     /// Whether an activity that a definition names does not exist. Called before an execution that may
-    /// enter it goes on.
+    /// enter it continues.
     fn lacks_activity(&self, _arn: &str) -> bool {
         false
     }
@@ -65,7 +65,7 @@ pub enum Job {
     },
 }
 
-/// An attempt that nobody waits for any more.
+/// An attempt whose result no longer counts.
 #[derive(Debug, Clone)]
 pub struct Cancelled {
     pub execution: ExecutionId,

@@ -117,7 +117,7 @@ impl Stage {
     /// The answer to a message, which must come at once.
     fn ask<T: Send + 'static>(&mut self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let reply = Box::new(move |answer| sender.send(answer).expect("somebody listens"));
+        let reply = Box::new(move |answer| sender.send(answer).expect("the receiver is there"));
         self.shard.handle(message(reply), self.now_ms);
         self.deliver();
         receiver.try_recv().expect("an answer")
@@ -160,7 +160,7 @@ impl Stage {
         locked(&self.outside.tasks).pop().expect("a task")
     }
 
-    /// What was to be told since this was last asked.
+    /// The notifications since the last call.
     fn notifications(&self) -> Vec<Notification> {
         std::mem::take(&mut *locked(&self.outside.notifications))
     }
@@ -172,7 +172,7 @@ impl Stage {
 
     fn redrive(&mut self, name: &str) {
         let id = ExecutionId::of(name);
-        self.ask(|reply| Message::Redrive { id, reply }).expect("it goes on");
+        self.ask(|reply| Message::Redrive { id, reply }).expect("it is redriven");
     }
 
     fn delete(&mut self, name: &str) {
@@ -274,7 +274,7 @@ fn a_deadline_that_passed_while_the_engine_was_down_is_kept() {
     stage.start(&task(json!({"TimeoutSeconds": 60})), "a").expect("starts");
     stage.task();
     let stage = stage.restart_after(61 * SECOND);
-    assert_eq!(stage.dispatched(), 0, "nobody waits for it any more");
+    assert_eq!(stage.dispatched(), 0, "its result no longer counts");
     assert_eq!(stage.standing("a"), Some(Standing::Failed));
 }
 
@@ -484,7 +484,7 @@ fn what_was_not_told_goes_with_its_execution() {
 }
 
 #[test]
-fn nobody_is_told_what_is_not_durable() {
+fn nothing_is_notified_before_it_is_durable() {
     let mut stage = Stage::new(Settings::default());
     stage.start_with_destination(&wait(5), "a").expect("starts");
     stage.disk.fail();

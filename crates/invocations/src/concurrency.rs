@@ -51,7 +51,7 @@ impl Concurrency {
         Arc::new(Self { state: Mutex::default(), idle: Condvar::new(), mailbox })
     }
 
-    /// A permit, if it is the invocation's turn; otherwise it is told when that is so. Once no more is
+    /// A permit, if it is the invocation's turn; otherwise it gets one later. Once no more is
     /// begun it is not even in line: it stays as it is in the store.
     pub(crate) fn request(
         self: &Arc<Self>,
@@ -122,7 +122,7 @@ impl Concurrency {
         let waiting = state.lines.values_mut().map(|line| std::mem::take(&mut line.ready));
         let waiting: Vec<_> = waiting.collect();
         drop(state);
-        // Calls are told, which is not done while the lines are held.
+        // Dropping answers the calls, which must not happen under the lock.
         drop(waiting);
     }
 

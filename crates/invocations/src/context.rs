@@ -1,4 +1,4 @@
-//! What the code of a function is told about its retries.
+//! The client context: what the code of a function can read about its retries.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) fn client_context(invocation: &Invocation) -> String {
     context(Map::new(), counts, attempts.started(), attempts.last_failure(), id)
 }
 
-/// The client context of a call that is never tried again. What the caller has `given` is passed on as it
+/// The client context of a call that is never retried. What the caller has `given` is passed on as it
 /// is, whatever clients make of it; only its `custom` object gets our entries besides.
 pub(crate) fn of_single_call(id: InvocationId, given: Map<String, Value>) -> String {
     context(given, (0, Some(0)), 1, None, id)

@@ -93,7 +93,7 @@ impl Invocations {
         self.begin(request, mode, reply, None);
     }
 
-    /// Runs a function once, for somebody who waits: it is never retried, and no destination is told.
+    /// Runs a function synchronously: it is never retried, and no destination is notified.
     ///
     /// Without a key nothing is written down, and the call is refused with [`Error::Throttled`] if there is
     /// no slot. With one the first call runs, when there is a slot, and all others with that key are given

@@ -16,7 +16,7 @@ pub enum Error {
     NoSuchFunction(String),
     /// There is no such invocation, session or dead letter.
     NotFound,
-    /// The attempt has had its result, or is not waited for any more.
+    /// The attempt has had its result, or was given up.
     StaleResult,
     /// The invocation is over, or is no dead letter: not what the request needs.
     WrongState,
@@ -58,7 +58,7 @@ impl fmt::Display for Error {
             ),
             Self::NotFound => f.write_str("there is no such invocation"),
             Self::StaleResult => {
-                f.write_str("the attempt has had its result, or nobody waits for it any more")
+                f.write_str("the attempt already has its result, or was given up")
             }
             Self::WrongState => f.write_str("the invocation is not in a state for that"),
             Self::NotJson(why) => write!(f, "the event is not JSON: {why}"),

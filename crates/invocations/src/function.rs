@@ -10,7 +10,7 @@ use crate::codec;
 use crate::error::Result;
 use crate::id::{AttemptId, InvocationId};
 
-/// Runs functions. Implemented by whoever has processes; called by the shards.
+/// Runs functions. Implemented by the owner of the processes; called by the shards.
 pub trait Functions: Send + Sync {
     /// How a function is to be invoked, if there is one of that name. Asked at each acceptance and before
     /// each attempt: what it says about retries and routes is pinned at acceptance, its concurrency is not.
@@ -21,13 +21,13 @@ pub trait Functions: Send + Sync {
     /// `done` that is dropped uncalled says that the attempt was interrupted.
     fn start(&self, attempt: Attempt, done: Done);
 
-    /// Nobody waits for the attempt any more. Its `done` should be called when its worker is gone, which
+    /// The attempt's result no longer counts. Its `done` should be called when its worker is gone, which
     /// frees its slot; what it says is not recorded.
     fn kill(&self, attempt: AttemptId);
 }
 
 /// Called with the first result of an attempt. The receipt is called when that is durable, and only then
-/// may the worker be told; with [`crate::Error::StaleResult`] if it does not count.
+/// may the worker be answered; with [`crate::Error::StaleResult`] if it does not count.
 pub type Done = Box<dyn FnOnce(Outcome, Receipt) + Send>;
 
 /// See [`Done`].
@@ -71,7 +71,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The engine, or whoever ran the attempt, gave it up.
+    /// The engine or the runner of the attempt gave it up.
     pub(crate) fn interrupted() -> Self {
         Self::Failed { failure: Failure::interrupted(), payload: None, worker_pid: None }
     }
@@ -143,7 +143,7 @@ impl Failure {
         }
     }
 
-    /// Of an attempt that was running when somebody cancelled its invocation.
+    /// Of an attempt that was running when its invocation was cancelled.
     pub(crate) fn cancelled() -> Self {
         Self::new(CANCELLED, Class::Runtime, "the invocation was cancelled")
     }
@@ -199,7 +199,7 @@ pub struct FunctionSettings {
     pub version: String,
     /// Attempts at a time; with none the function does not run at all. Not pinned.
     pub concurrency: u32,
-    /// Whether a call that somebody waits for is refused when all slots are taken; otherwise it waits too.
+    /// Whether a synchronous call is refused when all slots are taken; otherwise it waits too.
     pub throttles: bool,
     /// Whether a failure answers later calls with the same key, or only a success does.
     pub failures_answer: bool,
@@ -212,7 +212,7 @@ pub struct FunctionSettings {
 /// has begun.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Terms {
-    /// Without a qualifier: destinations are told.
+    /// Without a qualifier, as destinations see it.
     #[n(0)]
     pub arn: String,
     #[cbor(n(1), with = "codec::policy")]

@@ -76,7 +76,7 @@ impl AttemptId {
     }
 
     /// The attempt that comes next, after so many that have been started and so many that were withdrawn.
-    /// If its start does not survive a crash it has reached nobody, and the next may have its id.
+    /// If its start does not survive a crash it has reached no worker, and the next may have its id.
     pub(crate) fn next(invocation: InvocationId, started: u32, withdrawn: u32) -> Self {
         let counts = [started.to_be_bytes(), withdrawn.to_be_bytes()].concat();
         Self(digest(&[b"attempt", &invocation.0, &counts]))

@@ -1,7 +1,7 @@
 //! Durable invocations of functions: attempts, retries, destinations, dead letters.
 //!
-//! What is accepted runs until it succeeds, its policy gives up, it grows too old or somebody cancels it,
-//! whatever happens to the engine meanwhile; then its destinations and its next functions are told, and a
+//! What is accepted runs until it succeeds, its policy gives up, it grows too old or is cancelled,
+//! whatever happens to the engine meanwhile; then its destinations and its next functions are notified, and a
 //! failure is kept as a dead letter that can be sent back. Counts are rows: a crash never resets one.
 //!
 //! [`Invocations`] is the way in; [`Functions`] and [`Destinations`] are what it needs done. How processes

@@ -50,7 +50,7 @@ pub enum Message {
     },
     Purge {
         id: InvocationId,
-        /// Whoever has yet to be told of it is not.
+        /// Purges it even if deliveries are still to be made.
         undelivered: bool,
         reply: Reply<()>,
     },
@@ -89,7 +89,7 @@ pub struct Acceptance {
     pub source: Source,
     pub key: Option<String>,
     pub mode: Mode,
-    /// The session that it goes on with, and how many steps that has had before it.
+    /// The session that it continues, and how many steps that has had before it.
     pub session: Option<(InvocationId, u32)>,
 }
 
@@ -97,7 +97,7 @@ pub struct Acceptance {
 pub enum Mode {
     /// With retries, destinations and all.
     Asynchronous,
-    /// Once, for somebody who waits.
+    /// One attempt, for a caller that waits.
     Synchronous,
     /// Not at all: it goes to the dead letters.
     Unparseable,
@@ -152,7 +152,7 @@ impl Message {
         }
     }
 
-    /// Answers whoever asked that it cannot be done.
+    /// Answers the caller with an error.
     pub(crate) fn refuse(self, error: Error) {
         match self {
             Self::Accept { reply, watcher, .. } => {

@@ -1,4 +1,4 @@
-//! What whoever runs the engine may want to log or count.
+//! The interface for logs and metrics of an engine.
 
 use crate::error::Error;
 use crate::id::{AttemptId, InvocationId};
@@ -7,10 +7,10 @@ use everstep_target::Target;
 
 /// Every method may be called from any thread, and must be short.
 pub trait Observer: Send + Sync {
-    /// A result came that does not count: the attempt has had one, or nobody waits for it any more.
+    /// A result came that does not count: the attempt has had one, or was given up.
     fn stale_result(&self, _id: InvocationId, _attempt: AttemptId) {}
 
-    /// Whether it wants to hear of every change: invocations are copied for it.
+    /// Whether it wants every change: invocations are copied for it.
     fn wants_changes(&self) -> bool {
         false
     }
@@ -19,17 +19,17 @@ pub trait Observer: Send + Sync {
     /// then loses the call: it does not come again.
     fn changed(&self, _invocation: &Invocation) {}
 
-    /// A destination could not be reached; it is tried again.
+    /// A delivery has failed; it is retried.
     fn delivery_failed(&self, _id: InvocationId, _target: &Target, _why: &str) {}
 
     /// One invocation cannot be read. The others are not affected.
     fn stuck(&self, _id: InvocationId, _error: &Error) {}
 
-    /// The store has failed: nothing goes on until the engine is opened again.
+    /// The store has failed: nothing runs until the engine is opened again.
     fn failed(&self, _error: &Error) {}
 }
 
-/// Does not care.
+/// Ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,7 +1,7 @@
 //! A session: the invocations that follow from one by `next` edges, and the one result that they have.
 //!
 //! Each step says once how it ended and which steps follow. The session is over when a step has failed
-//! that nobody catches, or when no step is left to wait for. Pure.
+//! and no edge catches that, or when no step is left. Pure.
 
 use everstep_shards::row;
 use minicbor::{Decode, Encode};

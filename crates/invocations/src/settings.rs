@@ -6,7 +6,7 @@ pub struct Settings {
     pub shards: everstep_shards::Settings,
     /// How long an invocation is kept after its end, and so how long its key is remembered.
     pub retention_ms: i64,
-    /// How long a dead letter is kept; `None` until somebody redrives or purges it.
+    /// How long a dead letter is kept; `None` until it is redriven or purged.
     pub dead_letter_retention_ms: Option<i64>,
     /// Callers that may wait for the end of a shard's invocations.
     pub watchers_max: usize,

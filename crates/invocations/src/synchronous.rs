@@ -1,4 +1,4 @@
-//! Calls that somebody waits for, without a key: they go straight to a worker, once, and leave no rows.
+//! Synchronous calls without a key: they go straight to a worker, once, and leave no rows.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Pending {
         }
     }
 
-    /// There is nothing to make durable: the worker is told at once.
+    /// There is nothing to make durable: the worker gets its receipt at once.
     fn end(mut self, outcome: &Outcome, receipt: Receipt) {
         receipt(Ok(()));
         self.answer(outcome);

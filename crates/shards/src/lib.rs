@@ -2,7 +2,7 @@
 //!
 //! An engine keeps what it knows in the rows of a store, spread over shards. Each shard has one owner: a
 //! thread ([`Lanes`]) that takes messages one at a time, decides on what is in memory ([`Slots`]), hands
-//! rows over ([`Ledger`]) and goes on. What follows from a commit ([`Effect`]) leaves when it is durable. If
+//! rows over ([`Ledger`]) and continues. What follows from a commit ([`Effect`]) leaves when it is durable. If
 //! one fails, everything is given up ([`Failure`]). What must be done later is a timer ([`Timers`]): a row,
 //! read into memory when it comes near. What must be delivered is a row too, until its receipt is durable
 //! ([`Outbox`]).

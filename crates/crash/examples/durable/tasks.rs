@@ -41,13 +41,13 @@ fn five_tasks() -> Value {
     json!({"StartAt": "T0", "States": states})
 }
 
-/// A start whose end is told.
-fn until_over(starter: &mut Starter, told: impl FnOnce(bool) + Send + 'static) {
+/// Starts an execution and reports its end.
+fn until_over(starter: &mut Starter, ended: impl FnOnce(bool) + Send + 'static) {
     starter.next += 1;
     let name = format!("execution-{:010}", starter.next);
     let message = harness::start(&starter.prepared, &name, starter.input.clone(), Box::new(|_| {}));
     let Message::Start { start, reply, .. } = message else { unreachable!("a start") };
-    let watcher = move |ended: everstep_executions::Result<Ended>| told(ended.is_ok());
+    let watcher = move |end: everstep_executions::Result<Ended>| ended(end.is_ok());
     starter.engine.send(Message::Start { start, reply, watcher: Some(Box::new(watcher)) });
 }
 

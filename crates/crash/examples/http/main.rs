@@ -25,7 +25,7 @@ const USAGE: &str = "usage: http <everstep binary> [start|latency|activities|map
   functions    a Python handler that does nothing: called, handed over, failing
   idle         time from the start of the process to the first answer, memory when idle
 
-All of them without a word. EVERSTEP_BENCH_DIR names the directory to write to.";
+Without an argument, all of them. EVERSTEP_BENCH_DIR names the directory to write to.";
 
 const CLIENTS: usize = 64;
 
@@ -158,8 +158,8 @@ fn activities(binary: &str) {
     });
     let states: serde_json::Map<_, _> = states.collect();
     let machine = client.machine("chain", &json!({ "StartAt": "T0", "States": states }));
-    // Whoever does the last task of a workflow starts the next one, so that as many are always open and
-    // nobody has to ask how they are.
+    // The worker of a workflow's last task starts the next one, so the same number is always open, without
+    // polling.
     let (begun, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let start = |client: &mut Client| {
         let number = begun.fetch_add(1, Ordering::Relaxed);
@@ -231,5 +231,5 @@ pub(crate) fn in_parallel(threads: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// How long a client goes on asking.
+/// How long a client keeps asking.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);

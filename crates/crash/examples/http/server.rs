@@ -79,7 +79,7 @@ pub(crate) fn directory() -> TempDir {
     tempfile::tempdir_in(base).expect("the directory can be written")
 }
 
-/// An address that nobody listens at now.
+/// An address that is free now.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     listener.local_addr().expect("it is bound")

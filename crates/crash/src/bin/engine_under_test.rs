@@ -70,7 +70,7 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
         }
         desk.take(request);
     }
-    // The store is closed when nobody has it any more; then there are no more tasks either.
+    // The store is closed when its last owner is gone; then there are no more tasks either.
     drop(desk);
     for worker in pool {
         worker.join().map_err(|_| "a task panicked")?;

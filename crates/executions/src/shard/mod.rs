@@ -1,6 +1,6 @@
 //! A shard: executions with one owner, which takes messages one at a time.
 //!
-//! A shard never waits for a commit. It decides on what is in memory, hands the step over, and goes on;
+//! A shard never waits for a commit. It decides on what is in memory, hands the step over and continues;
 //! what follows from a step leaves only when the step is durable. So memory may be ahead of the store,
 //! never the other way round, and steps become durable in the order in which they were decided. If a
 //! commit fails, memory cannot be trusted any more and the whole engine gives up: the next start folds

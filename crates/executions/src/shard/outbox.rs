@@ -1,4 +1,4 @@
-//! What a step asked for outside and nobody has confirmed: attempts to be cancelled, destinations to be notified of
+//! Unconfirmed requests of steps to the outside: attempts to be cancelled, destinations to be notified of
 //! failures.
 
 use everstep_history::{Attempt, FrameId};

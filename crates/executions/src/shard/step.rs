@@ -42,7 +42,7 @@ impl Shard {
         for input in inputs {
             let seed = self.draw();
             let occasion = Occasion { now_ms, seed, missing_activities: &missing };
-            // What is refused changes nothing; whoever must be answered has asked before.
+            // What is refused changes nothing; a caller that needs an answer has got it before.
             events.extend(slot.execution.decide(input, occasion).unwrap_or_default());
         }
         if events.is_empty() {

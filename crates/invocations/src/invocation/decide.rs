@@ -35,7 +35,7 @@ pub(crate) enum Input<'i> {
 /// Why nothing happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The result of an attempt that is not waited for.
+    /// The result of an attempt that has had one or was given up.
     Stale,
     /// It is not due yet.
     Early { due_ms: i64 },
@@ -47,10 +47,10 @@ pub(crate) enum Refusal {
 const THROTTLED_MS_MIN: u64 = 1000;
 const THROTTLED_MS_MAX: u64 = 5 * 60 * 1000;
 
-/// Whoever asks for more patience than this is not believed.
+/// The longest delay that a function may ask for.
 const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
-/// `unit` is a number from 0 up to 1 that nobody else has: jitter is made of it.
+/// `unit` is a number from 0 up to 1, drawn for this call: the source of jitter.
 pub(crate) fn decide(
     invocation: &Invocation,
     input: &Input<'_>,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_failed_may_ask_for_time_or_for_an_end() {
+    fn a_failure_may_ask_for_a_delay_or_for_no_retry() {
         check(invocation(Some(2), 2000, None), "sl", "Waiting(9000) 1");
         check(invocation(Some(2), 20_000, None), "sl", "Waiting(20000) 1");
         check(invocation(Some(2), 2000, Some(8000)), "sl", "Expired 1");

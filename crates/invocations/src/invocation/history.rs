@@ -28,7 +28,7 @@ pub enum What {
     InvocationExpired,
     InvocationCancelled,
     InvocationParked,
-    /// Everybody has been told; when, is not kept.
+    /// All deliveries are made; their times are not kept.
     DestinationDelivered {
         count: usize,
     },

@@ -46,8 +46,8 @@ impl Invocation {
         object.into()
     }
 
-    /// Who will be told of its end, by how that may be; once it is there, who is told of it. Nothing if
-    /// nobody is.
+    /// The destinations of its end: all possible ones while it runs, those of its actual end afterwards.
+    /// Null if there are none.
     fn destinations(&self) -> Value {
         let routes = if self.state.is_over() { self.routed() } else { self.possible_routes() };
         if routes.is_empty() { Value::Null } else { routes.into() }

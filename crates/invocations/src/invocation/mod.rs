@@ -213,7 +213,7 @@ impl Invocation {
         }
     }
 
-    /// Whether it is over and everybody has been told.
+    /// Whether it is over and all its deliveries are made.
     #[must_use]
     pub fn is_routed(&self) -> bool {
         self.state.is_over() && self.undelivered.is_empty()

@@ -1,4 +1,4 @@
-//! Who is told of an invocation's end. Read off the invocation, so that nothing else need be stored.
+//! Where an invocation's end is delivered. Read off the invocation, so that nothing else need be stored.
 
 use std::borrow::Cow;
 
@@ -19,13 +19,13 @@ pub(crate) enum Route<'i> {
 
 impl Invocation {
     pub(crate) fn routes(&self) -> Vec<Route<'_>> {
-        let nobody: &[Target] = &[];
+        let none: &[Target] = &[];
         let (targets, edges) = match self.state {
             State::Succeeded => (self.terms.on_success.as_slice(), Some(EdgeInput::Scalar)),
             State::Exhausted { .. } | State::Expired => {
                 (self.terms.on_failure.as_slice(), Some(EdgeInput::Error))
             }
-            _ => (nobody, None),
+            _ => (none, None),
         };
         let next = self.terms.next.iter().filter(|edge| Some(edge.input) == edges);
         let session = self.session.filter(|_| self.state.is_over()).map(|_| Route::Session);

@@ -122,7 +122,7 @@ impl Shard {
         }
     }
 
-    /// Tells somebody how an invocation ends, or has ended.
+    /// Answers `watcher` when the invocation ends, or at once if it has ended.
     pub(super) fn attach(&mut self, mut slot: Box<Slot>, watcher: Reply<Finished>) {
         if slot.invocation.state.is_over() {
             let response = slot.response(&self.shared, self.shard);
@@ -188,7 +188,7 @@ pub(super) fn given(invocation: Invocation, payload: Arc<[u8]>, batch: &mut Batc
     slot
 }
 
-/// The terms of a call that somebody waits for: one attempt, and nobody else is told.
+/// The terms of a synchronous call: one attempt, no destinations.
 fn once(terms: &Terms) -> Terms {
     Terms {
         policy: Policy::default(),

@@ -1,4 +1,4 @@
-//! Deliveries: each has a row from the invocation's end until somebody has confirmed it.
+//! Deliveries: each has a row from the invocation's end until it is confirmed.
 //!
 //! What is delivered is made from the invocation's own rows each time. A delivery to a function becomes an
 //! invocation with an id made from this one: so however often it is made, it is accepted once.

@@ -1,7 +1,7 @@
 //! A shard: invocations with one owner, which takes messages one at a time.
 //!
 //! As the runtime's shards do, it never waits for a commit: it decides on what is in memory, hands the rows
-//! over and goes on; what follows (an attempt, an answer, a delivery) leaves when they are durable. If a
+//! over and continues; what follows (an attempt, an answer, a delivery) leaves when they are durable. If a
 //! commit fails, everything is given up and the next start reads what the store has.
 //!
 //! Invocations that run are in memory, with those whose last commit is on its way. All others are rows: so
@@ -110,7 +110,7 @@ impl Shard {
         }
     }
 
-    /// Nothing goes on: tells all who wait.
+    /// The engine has failed: answers all watchers.
     pub(crate) fn give_up(&mut self, error: &Error) {
         for slot in self.slots.values_mut() {
             for watcher in std::mem::take(&mut slot.watchers) {
@@ -138,7 +138,7 @@ impl Shard {
         Ok(Some(slot))
     }
 
-    /// As [`Shard::take`], for what the engine does by itself: nobody waits for the error.
+    /// As [`Shard::take`], for what the engine does by itself: no caller gets the error.
     fn take_or_strand(&mut self, id: InvocationId, now_ms: i64) -> Option<Box<Slot>> {
         self.take(id, now_ms).unwrap_or_else(|error| {
             self.shared.observer.stuck(id, &error);

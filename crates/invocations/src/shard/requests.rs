@@ -13,7 +13,7 @@ use crate::invocation::{Input, decide};
 use crate::message::{Finished, Reply};
 
 impl Shard {
-    /// The first result of an attempt counts; whoever brought it is told when it is durable.
+    /// The first result of an attempt counts; its receipt is called when it is durable.
     pub(super) fn ended(
         &mut self,
         id: InvocationId,

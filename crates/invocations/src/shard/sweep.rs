@@ -57,7 +57,7 @@ impl Shard {
             return self.remove(slot, key, Vec::new());
         }
         if order == Order::Closed {
-            // Somebody has yet to be told of it: looked at again when it has become old once more.
+            // It has deliveries to be made: swept again after another retention period.
             let mut batch = Batch::new(self.shard);
             batch.remove(Space::InvocationOrders, key);
             let key = layout::at(Order::Closed, now_ms, id);

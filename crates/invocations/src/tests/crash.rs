@@ -23,7 +23,7 @@ struct Storm {
     harness: Harness,
     chance: Pcg64Mcg,
     crashes_left: u64,
-    /// What a client wants, and repeats until it is told that it is so.
+    /// A request that a client repeats until it is acknowledged.
     wanted: Vec<Want>,
 }
 
@@ -153,7 +153,7 @@ impl Storm {
         true
     }
 
-    /// Until everything is over and everybody is told.
+    /// Until everything is over and delivered.
     fn run(&mut self) {
         for _ in 0..STEPS_MAX {
             if !self.step() {
@@ -169,8 +169,8 @@ impl Storm {
         self.harness.all(&Filter { function, ..Filter::default() })
     }
 
-    /// Every attempt that counts was seen exactly once, but those that were interrupted: of them nobody
-    /// can know whether they had reached a worker.
+    /// Every attempt that counts was seen exactly once, but those that were interrupted: whether
+    /// they had reached a worker is unknown.
     fn check_lines(&self, invocation: &Invocation) {
         let lines = locked(&self.harness.script.lines);
         for attempt in invocation.attempts.kept() {
@@ -267,7 +267,7 @@ fn redriven(seed: u64, letters: usize) {
     for n in 0..letters {
         storm.want(move |sender| {
             let reply = Box::new(move |answer: crate::Result<_>| {
-                // Redriven before the crash, and nobody was told: so much is known of it now.
+                // Redriven before the crash, without an answer: so much is known of it now.
                 assert!(matches!(
                     answer,
                     Ok(_) | Err(crate::Error::WrongState | crate::Error::Failed(_))

@@ -1,4 +1,4 @@
-//! What destinations are told, and that they are told.
+//! What is delivered to destinations, and that it is delivered.
 
 use std::fs;
 use std::path::PathBuf;
@@ -168,7 +168,7 @@ fn more_deliveries_than_there_is_room_for_wait_in_the_store() {
 }
 
 #[test]
-fn a_destination_that_is_down_holds_nobody_else_up() {
+fn a_destination_that_is_down_delays_no_other() {
     let mut harness = Harness::new();
     harness.settings.shards.deliveries_max = 4;
     harness.open();

@@ -23,7 +23,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How a function answers an attempt; nothing if it goes on running.
+/// How a function answers an attempt; `None` if it keeps running.
 pub(super) type Behaviour = Arc<dyn Fn(&Attempt) -> Option<Outcome> + Send + Sync>;
 
 pub(super) type Inspector = Box<dyn Fn(&Attempt) + Send>;

@@ -47,7 +47,7 @@ fn the_same_key_runs_once_and_all_get_its_answer() {
 }
 
 #[test]
-fn what_somebody_waits_for_is_never_retried_and_leaves_no_letter() {
+fn a_synchronous_call_is_never_retried_and_leaves_no_letter() {
     let mut harness = Harness::new();
     harness.script.set("f", settings("f", fixed(3, 0)), Arc::new(|_| error("E")));
     let answer = invoke(&mut harness);

@@ -14,7 +14,7 @@ fn an_engine_whose_shards_were_taken_over_gives_up() {
     new.open();
     new.script.set("f", settings("f", fixed(3, 0)), fails(0));
     new.settle();
-    assert_eq!(new.stands(id), ("Succeeded", 2), "it was interrupted, and tried again");
+    assert_eq!(new.stands(id), ("Succeeded", 2), "it was interrupted and retried");
     old.script.set("f", settings("f", fixed(3, 0)), fails(0));
     old.script.answer_all();
     while old.handle_one() {}

@@ -48,7 +48,7 @@ fn an_event_that_would_be_too_old_is_given_up_ahead() {
 }
 
 #[test]
-fn without_an_end_there_is_none_until_somebody_cancels() {
+fn without_a_limit_it_is_retried_until_it_is_cancelled() {
     let mut harness = Harness::new();
     let forever = policy(None, Delay::Fixed { ms: 60_000 });
     harness.script.set("f", settings("f", forever), fails(u32::MAX));
@@ -274,5 +274,5 @@ fn what_is_old_is_removed() {
     assert_eq!(harness.all(&crate::Filter::default()).len(), 101);
     harness.pass(60.0 * 60.0 * 24.0 * 2.0);
     let left: Vec<_> = harness.all(&crate::Filter::default()).iter().map(|one| one.id).collect();
-    assert_eq!(left, [dead], "dead letters are kept until somebody decides");
+    assert_eq!(left, [dead], "dead letters are kept until they are redriven or purged");
 }
