@@ -77,9 +77,17 @@ impl AttemptId {
 
     /// The attempt that comes next, after so many that have been started and so many that were withdrawn.
     /// If its start does not survive a crash it has reached no worker, and the next may have its id.
-    pub(crate) fn next(invocation: InvocationId, started: u32, withdrawn: u32) -> Self {
+    /// A key may be used again while a worker still has an attempt of its earlier invocation, so the moment of the
+    /// acceptance counts.
+    pub(crate) fn next(
+        invocation: InvocationId,
+        accepted_ms: i64,
+        started: u32,
+        withdrawn: u32,
+    ) -> Self {
+        let accepted = accepted_ms.to_be_bytes();
         let counts = [started.to_be_bytes(), withdrawn.to_be_bytes()].concat();
-        Self(digest(&[b"attempt", &invocation.0, &counts]))
+        Self(digest(&[b"attempt", &invocation.0, &accepted, &counts]))
     }
 }
 

@@ -59,8 +59,11 @@ pub enum Message {
         id: InvocationId,
         index: u32,
     },
+    /// What became of a delivery.
     Delivered {
         id: InvocationId,
+        /// The acceptance of the invocation that made it: by now, its key may have led to another one.
+        accepted_ms: i64,
         index: u32,
         outcome: std::result::Result<(), String>,
     },

@@ -47,7 +47,7 @@ impl Shard {
         let payload = slot.payload(&self.shared, self.shard)?;
         let response = slot.response(&self.shared, self.shard)?;
         let invocation = &slot.invocation;
-        let done = self.receipt(invocation.id, index);
+        let done = self.receipt(invocation, index);
         match invocation.routes().get(index as usize) {
             Some(Route::Destination(target)) => {
                 let bare = report::bare_record(invocation, response.is_some());
@@ -72,9 +72,12 @@ impl Shard {
         self.shared.destinations.record_bytes_max(target).map_or(most, |own| own.min(most))
     }
 
-    fn receipt(&self, id: InvocationId, index: u32) -> Delivered {
+    fn receipt(&self, invocation: &Invocation, index: u32) -> Delivered {
+        let Invocation { id, accepted_ms, .. } = *invocation;
         let mailbox = self.shared.mailbox.clone();
-        Box::new(move |outcome| mailbox.post(Message::Delivered { id, index, outcome }))
+        Box::new(move |outcome| {
+            mailbox.post(Message::Delivered { id, accepted_ms, index, outcome });
+        })
     }
 
     fn send_record(
@@ -161,15 +164,20 @@ impl Shard {
         self.shared.mailbox.post(Message::Step { session, end, reply });
     }
 
-    /// What became of a delivery. One that failed is made again, for ever.
+    /// What became of a delivery. One that failed is retried for ever; one of an invocation that was purged, and whose
+    /// key has been used again, concerns nobody.
     pub(super) fn delivered(
         &mut self,
         place: Place,
+        accepted_ms: i64,
         outcome: std::result::Result<(), String>,
         now_ms: i64,
     ) {
         let (id, index) = place;
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
+        if slot.invocation.accepted_ms != accepted_ms {
+            return self.put_back(slot);
+        }
         match outcome {
             Ok(()) => {
                 self.outbox.remove(place);

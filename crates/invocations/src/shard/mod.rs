@@ -103,8 +103,8 @@ impl Shard {
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
             Message::Purge { id, undelivered, reply } => self.purge(id, undelivered, reply, now_ms),
             Message::Deliver { id, index } => self.deliver_once((id, index), now_ms),
-            Message::Delivered { id, index, outcome } => {
-                self.delivered((id, index), outcome, now_ms);
+            Message::Delivered { id, accepted_ms, index, outcome } => {
+                self.delivered((id, index), accepted_ms, outcome, now_ms);
             }
             Message::Step { session, end, reply } => self.step_ended(session, *end, reply, now_ms),
         }

@@ -59,8 +59,8 @@ impl Shard {
         mut after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
-        let Invocation { id, attempts, throttled, .. } = &slot.invocation;
-        let attempt = AttemptId::next(*id, attempts.started(), *throttled);
+        let Invocation { id, accepted_ms, attempts, throttled, .. } = &slot.invocation;
+        let attempt = AttemptId::next(*id, *accepted_ms, attempts.started(), *throttled);
         let input = Input::Start { attempt };
         let events = decide(&slot.invocation, &input, now_ms, 0.0).unwrap_or_else(|refusal| {
             // It has run, or been cancelled, or put off, since it got in line.

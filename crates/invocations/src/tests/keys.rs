@@ -1,6 +1,6 @@
 //! Requests that are repeated.
 
-use super::harness::{Harness, error, fails, fixed, holds, settings};
+use super::harness::{Harness, error, fails, fixed, holds, locked, settings, success};
 use crate::message::{Acceptance, Message, Mode, Resend};
 use crate::{Accepted, Filter, Finished, InvocationId, Target};
 use std::sync::Arc;
@@ -198,4 +198,60 @@ fn who_waits_is_given_what_the_last_attempt_said_before_a_restart() {
     assert_eq!(finished.state.name(), "Expired");
     assert_eq!(finished.response, harness.show(id).response);
     assert!(finished.response.is_some());
+}
+
+/// Lets functions run and messages arrive, and answers no delivery.
+fn run(harness: &mut Harness) {
+    while harness.handle_one() || harness.script.answer_one(0) {}
+}
+
+#[test]
+fn a_delivery_of_a_purged_letter_confirms_nothing_of_the_next_invocation_with_its_key() {
+    for first in [Ok(()), Err("it is down".to_owned())] {
+        let mut harness = Harness::new();
+        let mut f = settings("f", fixed(0, 0));
+        f.terms.on_failure = vec![Target::from("queue:slow")];
+        harness.script.set("f", f, fails(u32::MAX));
+        let id = InvocationId::of_key("f", "k");
+        let send = |harness: &mut Harness| {
+            let acceptance = keyed(harness, Mode::Asynchronous);
+            harness.send(acceptance);
+            run(harness);
+            locked(&harness.outside.waiting).pop_front().expect("a delivery")
+        };
+        let late = send(&mut harness);
+        let purged = harness.ask(|reply| Message::Purge { id, undelivered: true, reply });
+        assert_eq!(purged.try_recv(), Ok(Ok(())));
+        harness.set_now(harness.now_ms() + 1);
+        let second = send(&mut harness);
+        late(first);
+        run(&mut harness);
+        assert!(!harness.invocation(id).is_routed(), "its own delivery is not confirmed");
+        second(Ok(()));
+        harness.pass(1000.0);
+        assert!(harness.invocation(id).is_routed());
+        assert_eq!(locked(&harness.outside.deliveries).len(), 2, "and not made again");
+    }
+}
+
+#[test]
+fn the_worker_of_a_cancelled_invocation_does_not_answer_for_the_next_one_with_its_key() {
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(0, 0)), holds());
+    let id = InvocationId::of_key("f", "k");
+    let send = |harness: &mut Harness| {
+        let acceptance = keyed(harness, Mode::Asynchronous);
+        harness.send(acceptance);
+        harness.settle();
+        locked(&harness.script.running).pop_front().expect("it runs")
+    };
+    let (first, late) = send(&mut harness);
+    let cancelled = harness.ask(|reply| Message::Cancel { id, reply });
+    assert_eq!(cancelled.try_recv(), Ok(Ok(())));
+    harness.pass(8.0 * 24.0 * 3600.0);
+    let (second, _running) = send(&mut harness);
+    assert_ne!(first.id, second.id);
+    late(success("\"late\"").expect("an outcome"), Box::new(|_| {}));
+    harness.settle();
+    assert_eq!(harness.stands(id), ("Running", 1));
 }

@@ -1,5 +1,6 @@
 //! Each failure of an execution whose machine has a destination for failures is notified, as it was, when it is
-//! durable: once in the life of an engine, and in the lives of later ones until it is confirmed. Nothing else is.
+//! durable: once in the life of an engine, and in the lives of later ones until it is confirmed. Nothing else is. What
+//! has not been notified when its execution is removed goes with it.
 
 use everstep_executions::{Notification, Standing};
 use everstep_history::Event;
@@ -41,7 +42,8 @@ impl Checker for Check {
     }
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
-        for life in evidence.ledger.all().filter(|life| wanted(evidence, life.id)) {
+        let there = evidence.ledger.all().filter(|life| life.is_there());
+        for life in there.filter(|life| wanted(evidence, life.id)) {
             let Some(started_ms) = started_ms(life) else { continue };
             for (sequence, _) in
                 life.steps.iter().enumerate().filter(|(_, step)| end(step).is_some())

@@ -136,7 +136,7 @@ pub(crate) struct Witness {
     pub(crate) starts: u64,
 }
 
-/// An attempt as its worker knows it. An id is used again when an invocation is made anew.
+/// An attempt as its worker knows it.
 pub(crate) struct Tried {
     pub(crate) number: u64,
     pub(crate) invocation: InvocationId,

@@ -293,6 +293,12 @@ impl World {
     /// there is none.
     pub(super) fn cancel_run(&mut self, cancelled: Cancelled) -> Option<Cancelled> {
         let key = (cancelled.execution, cancelled.attempt);
+        // What waits is later than what runs, which may be of an earlier execution with the same name.
+        let waiting = self.shells.waiting.len();
+        self.shells.waiting.retain(|task| (task.execution, task.attempt) != key);
+        if self.shells.waiting.len() < waiting {
+            return None;
+        }
         let mut live = self.shells.live.iter_mut();
         let found = live.find_map(|(id, shell)| match shell {
             Shell::Run(run) if (run.task.execution, run.task.attempt) == key => Some((*id, run)),
@@ -301,11 +307,6 @@ impl World {
         if let Some((id, run)) = found {
             run.cancelled.push(cancelled);
             self.answer_now(id, Input::Run(RunInput::Cancelled));
-            return None;
-        }
-        let waiting = self.shells.waiting.len();
-        self.shells.waiting.retain(|task| (task.execution, task.attempt) != key);
-        if self.shells.waiting.len() < waiting {
             return None;
         }
         let runs = map_run::of_execution(&self.evidence.reader(), cancelled.execution);
