@@ -52,9 +52,9 @@ impl Plan<'_> {
         let mut dice = Pcg64Mcg::seed_from_u64(self.seed);
         let mut run = Run { load: Load::default(), ready_ms: Vec::new(), unready: 0 };
         for _ in 0..self.kills {
-            self.live_and_die(&mut run, &mut dice)?;
+            self.run_until_killed(&mut run, &mut dice)?;
         }
-        self.live_in_peace(&mut run, &mut dice)?;
+        self.run_to_the_end(&mut run, &mut dice)?;
         run.ready_ms.sort_unstable();
         Ok(run)
     }
@@ -63,7 +63,7 @@ impl Plan<'_> {
         Process::start(self.program, &self.directory(), &self.witness())
     }
 
-    fn live_and_die(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
+    fn run_until_killed(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
         let mut process = self.process();
         let (early, early_ms, late_ms) = (draw(dice, 8) == 0, draw(dice, 40), 1 + draw(dice, 400));
         let ready = run.ready_ms.len();
@@ -85,7 +85,7 @@ impl Plan<'_> {
         complaint(&errors)
     }
 
-    fn live_in_peace(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
+    fn run_to_the_end(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {
         let mut process = self.process();
         self.get_ready(&mut process, run)?;
         self.work(&mut process, run, dice, Instant::now() + PEACE)?;

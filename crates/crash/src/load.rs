@@ -140,7 +140,7 @@ fn arn_of(token: &str) -> String {
 impl Execution {
     fn take(&mut self, part: Part, answered: Stage, answer: Answer) {
         match answer {
-            // Asked for again after a crash, it may be heard of when it is long over.
+            // Requested again after a crash, it may be answered when it is long over.
             Answer::Callback { token, .. } if self.tokens.contains(&token) => return,
             Answer::Callback { token, .. } => self.tokens.push(token),
             Answer::Ended { end, .. } => self.end = Some(end),

@@ -22,7 +22,7 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     Started,
-    /// About to tell the engine.
+    /// About to report to the engine.
     Answered(Outcome),
     /// The engine has said that the answer counts.
     Acknowledged,

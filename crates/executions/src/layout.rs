@@ -148,7 +148,7 @@ pub(crate) fn note(id: ExecutionId, key: &[u8]) -> Vec<u8> {
     [b"note/".as_slice(), id.bytes(), key].concat()
 }
 
-/// `Catalog`, in each shard: who owns it. Every commit expects to find itself there.
+/// `Catalog`, in each shard: its owner. Every commit expects to find itself there.
 pub(crate) const OWNER: &[u8] = b"owner";
 
 #[cfg(test)]

@@ -21,12 +21,12 @@ pub struct Step {
 
 /// Called on the engine's own threads: no method may wait.
 pub trait Observer: Send + Sync {
-    /// Whether it wants to hear of the steps of such executions: they are copied for it.
+    /// Whether it wants the steps of such executions: they are copied for it.
     fn wants_steps(&self, _of: &Prepared) -> bool {
         false
     }
 
-    /// Called when a step that it wants to hear of is durable, in the order of its steps. A crash right then
+    /// Called when a step that it wants is durable, in the order of its steps. A crash right then
     /// loses the call: it does not come again.
     fn stepped(&self, _step: Step) {}
 

@@ -111,7 +111,7 @@ impl Revision {
     }
 
     /// What the children of a distributed Map run by. Their machine is called after the Map's label, and
-    /// their failures are their parent's to tell.
+    /// their parent reports their failures.
     #[must_use]
     pub fn of_children(&self, state: &str, label: &str, express: bool) -> Self {
         let children = Self {
@@ -194,7 +194,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Who an execution of this revision is.
+    /// The identity of an execution of this revision.
     #[must_use]
     pub fn identity(&self, execution_arn: &str) -> Identity {
         Identity {

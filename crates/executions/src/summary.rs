@@ -1,4 +1,4 @@
-//! An execution as lists show it: who it is and how it stands.
+//! An execution as lists show it: its identity and its status.
 
 use everstep_interpreter::Status;
 use everstep_shards::{Result, row};
@@ -26,7 +26,7 @@ pub struct Summary {
     /// The lists it is in.
     #[n(7)]
     pub lists: Vec<ListId>,
-    /// What the one who started it wants to know again.
+    /// Labels from its starter.
     #[n(8)]
     pub labels: Vec<(String, String)>,
 }

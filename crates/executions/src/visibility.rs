@@ -13,7 +13,7 @@ use crate::layout::{self, Position};
 use crate::reader::Reader;
 use crate::summary::{Standing, Summary};
 
-/// Where the next page begins; opaque to those who hold it.
+/// Where the next page begins; opaque to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bookmark(Position);
 

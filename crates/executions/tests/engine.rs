@@ -1,4 +1,4 @@
-//! An engine on threads, with a store in memory: what it promises to those who use it.
+//! An engine on threads, with a store in memory: what it promises to its users.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

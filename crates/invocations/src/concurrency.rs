@@ -1,6 +1,6 @@
 //! Slots of functions: how many attempts run at a time, and whose turn is next.
 //!
-//! A slot is a [`Permit`]; it is free again when the permit is dropped, whatever happened to who had it.
+//! A slot is a [`Permit`]; it is free again when the permit is dropped, whatever happened to its holder.
 //! Those that wait stand in a line, first come first served. Invocations do so with their ids alone, and need
 //! not be in memory; calls that are written down nowhere do so themselves.
 

@@ -23,7 +23,7 @@ pub type Delivered = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// The same each time: for those who can tell duplicates.
+    /// The same each time, so that receivers can drop duplicates.
     pub id: InvocationId,
     pub target: Target,
     /// The invocation that is over.
@@ -31,6 +31,6 @@ pub struct Delivery {
     pub function: String,
     /// AWS's record of an asynchronous invocation, as JSON text.
     pub record: Arc<[u8]>,
-    /// The same without the event and the answer, for who cannot take these.
+    /// The same without the event and the answer, for destinations that cannot take these.
     pub bare: Arc<[u8]>,
 }

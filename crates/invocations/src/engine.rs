@@ -99,7 +99,7 @@ impl Invocations {
     /// no slot. With one the first call runs, when there is a slot, and all others with that key are given
     /// its answer, a failure too.
     ///
-    /// `client_context` is what the caller tells the code beside the event. It is not written down, so a
+    /// `client_context` is what the caller passes to the code beside the event. It is not written down, so a
     /// call with a key cannot have one: [`Error::ContextWithKey`].
     pub fn invoke(
         &self,

@@ -57,7 +57,7 @@ pub enum Outcome {
         /// JSON text.
         output: Vec<u8>,
         worker_pid: Option<u32>,
-        /// The last lines that the worker has written: for who waits, and not kept.
+        /// The last lines that the worker has written: for the caller, and not kept.
         log: Vec<String>,
     },
     Failed {

@@ -20,7 +20,7 @@ pub struct InvocationId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 #[cbor(transparent)]
 pub struct AttemptId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 
-/// Who deliveries are for: a digest of his name.
+/// The recipient of deliveries: a digest of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Recipient(pub(crate) [u8; 8]);
 

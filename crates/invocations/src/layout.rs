@@ -91,7 +91,7 @@ fn parse_place(bytes: &[u8]) -> Option<(InvocationId, u32)> {
     Some((InvocationId::from_bytes(id)?, u32::from_be_bytes(index.try_into().ok()?)))
 }
 
-/// `Catalog`, in each shard: who owns its invocations. Every commit expects to find itself there.
+/// `Catalog`, in each shard: the owner of its invocations. Every commit expects to find itself there.
 pub(crate) const OWNER: &[u8] = b"owner/invocations";
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Session {
     pub status: SessionStatus,
     #[n(4)]
     pub steps: Vec<SessionStep>,
-    /// The last word so far: of the steps that nothing follows, the one that ended last.
+    /// The result so far: of the steps that nothing follows, the one that ended last.
     #[n(5)]
     last: Option<LastWord>,
 }

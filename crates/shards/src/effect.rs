@@ -9,7 +9,7 @@ pub trait Effect: Send + Sized + 'static {
     /// Called when the commit is durable, on the thread that commits. Must not wait.
     fn run(self, outside: &Self::Outside);
 
-    /// Called instead if the commit has failed. Answers those who wait for an answer.
+    /// Called instead if the commit has failed. Answers waiting callers with the error.
     fn refuse(self, error: &Error);
 }
 

@@ -1,4 +1,4 @@
-//! The commits of a shard, by the one who owns it.
+//! The commits of a shard by its owner.
 //!
 //! A shard may have several owners, each of other rows: each has a key under which it says so. Every commit
 //! expects to find its owner there, so nothing counts of one whose rows were taken over.

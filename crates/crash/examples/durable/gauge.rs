@@ -1,4 +1,4 @@
-//! Reading the machine's instruments, and telling what they said.
+//! Reads the machine's counters and reports them.
 
 use std::path::Path;
 use std::time::Duration;

@@ -78,7 +78,7 @@ fn run(directory: &Path, witness: &Path, begun: Instant) -> Result<(), String> {
     Ok(())
 }
 
-/// Says things in order, without letting those who speak wait.
+/// Writes answers in order, without blocking their senders.
 #[derive(Clone)]
 struct Voice {
     lines: Sender<(Answer, Option<Sender<()>>)>,

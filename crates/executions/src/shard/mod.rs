@@ -162,7 +162,7 @@ impl Shard {
         self.removing.get(&id).copied().filter(|ticket| !self.ledger.is_acknowledged(*ticket))
     }
 
-    /// An execution as it is in memory, if it is there: for those who compare it with what is stored.
+    /// An execution as it is in memory, if it is there: for checks against the store.
     #[must_use]
     pub fn in_memory(&self, id: ExecutionId) -> Option<&Execution> {
         self.slots.get(id).map(|slot| &slot.execution)

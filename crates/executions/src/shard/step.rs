@@ -56,8 +56,8 @@ impl Shard {
         if !slot.is_running() {
             let ended = slot.ended();
             let watchers = std::mem::take(&mut slot.watchers);
-            let tell = |reply| AfterCommit::reply(reply, Ok(ended.clone()));
-            after.extend(watchers.into_iter().map(tell));
+            let answer = |reply| AfterCommit::reply(reply, Ok(ended.clone()));
+            after.extend(watchers.into_iter().map(answer));
         }
         if self.shared.observer.wants_steps(&prepared) {
             after.insert(0, slot.observed(&events));
@@ -181,7 +181,7 @@ impl Shard {
 }
 
 impl Slot {
-    /// The step, for those who look on.
+    /// The step, for the observer.
     fn observed(&self, events: &[Event]) -> AfterCommit {
         AfterCommit::Observe(Box::new(crate::observer::Step {
             execution: self.id,

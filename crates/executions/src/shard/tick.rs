@@ -44,7 +44,7 @@ impl Shard {
         (self.next_ms(now_ms), troubles)
     }
 
-    /// The engine has failed: answers those who wait for an end.
+    /// The engine has failed: answers all watchers.
     fn give_up(&mut self, error: &Error) {
         for slot in self.slots.values_mut() {
             for watcher in std::mem::take(&mut slot.watchers) {

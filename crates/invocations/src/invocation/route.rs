@@ -32,7 +32,7 @@ impl Invocation {
         targets.iter().map(Route::Destination).chain(next.map(Route::Next)).chain(session).collect()
     }
 
-    /// Who stands at a place of the list.
+    /// The name of the route at an index.
     pub(crate) fn route_name(&self, index: u32) -> Cow<'_, str> {
         match self.routes().get(index as usize) {
             Some(Route::Destination(target)) => target.to_string().into(),

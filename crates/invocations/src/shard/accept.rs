@@ -18,7 +18,7 @@ use crate::session::Session;
 enum Known {
     Before(Box<Slot>),
     New(Arc<FunctionSettings>),
-    /// What there is says nothing to those who ask now.
+    /// The stored result does not answer this caller.
     Anew(Box<Slot>, Arc<FunctionSettings>),
 }
 
@@ -160,9 +160,9 @@ fn new_slot(
     batch: &mut Batch,
 ) -> Box<Slot> {
     let Acceptance { id, function: name, payload, source, key, mode, session } = acceptance;
-    let waited_for = mode == Mode::Synchronous;
-    let terms = if waited_for { once(&function.terms) } else { function.terms.clone() };
-    let age_ms = function.event_age_max_ms.filter(|_| !waited_for);
+    let synchronous = mode == Mode::Synchronous;
+    let terms = if synchronous { once(&function.terms) } else { function.terms.clone() };
+    let age_ms = function.event_age_max_ms.filter(|_| !synchronous);
     let session = session.or_else(|| (!terms.next.is_empty()).then_some((id, 0)));
     if session == Some((id, 0)) {
         let row = Session::begun(id, &name, now_ms).encoded();

@@ -45,7 +45,7 @@ impl Shard {
         slot.ticket = self.commit(batch, after);
     }
 
-    /// What those are given who wait for an end: what the last attempt has said, in this life or before.
+    /// The answer for watchers: the last attempt's, since this start or before.
     fn last_response(&self, slot: &Slot, before: &Before) -> Result<Option<Arc<[u8]>>> {
         let wanted = !before.over && slot.invocation.state.is_over() && !slot.watchers.is_empty();
         if wanted { slot.response(&self.shared, self.shard) } else { Ok(None) }
@@ -132,7 +132,7 @@ pub(super) fn respond(slot: &mut Slot, outcome: &Outcome, batch: &mut Batch) {
     }
 }
 
-/// What follows from an end: deliveries, and answers to those who waited for it; how many they were.
+/// What follows from an end: deliveries, and answers to watchers with their number.
 fn conclude(
     slot: &mut Slot,
     before: &Before,

@@ -181,7 +181,7 @@ fn a_letter_of_a_key_that_is_used_again_is_sent_back_as_another_invocation() {
     );
 }
 
-/// An event grows too old after an attempt has failed and a restart: who waits for it is given what the attempt said.
+/// An event grows too old after an attempt has failed and a restart: its caller gets the attempt's answer.
 #[test]
 fn who_waits_is_given_what_the_last_attempt_said_before_a_restart() {
     let mut harness = Harness::new();
