@@ -67,8 +67,12 @@ impl MapRuns {
         Inbox { live, events }
     }
 
-    fn close(&self, task: &Task) {
-        self.live().remove(&(task.execution, task.attempt));
+    /// Leaves alone the run of a later execution with the same name, which may wait for its turn.
+    fn close(&self, task: &Task, closed: &Live) {
+        let (key, mut live) = ((task.execution, task.attempt), self.live());
+        if live.get(&key).is_some_and(|known| Arc::ptr_eq(&known.tallies, &closed.tallies)) {
+            live.remove(&key);
+        }
     }
 
     pub(crate) fn find(&self, execution: ExecutionId, attempt: Attempt) -> Option<Live> {

@@ -21,14 +21,14 @@ use crate::service::Service;
 
 /// Drives the Map Run of a task to its end.
 pub(crate) async fn run(service: Arc<Service>, task: Task, inbox: Inbox) {
-    let map_runs = service.map_runs.clone();
-    let Job::MapRun { plan, .. } = &task.job else { return map_runs.close(&task) };
+    let (map_runs, live) = (service.map_runs.clone(), inbox.live.clone());
+    let Job::MapRun { plan, .. } = &task.job else { return map_runs.close(&task, &live) };
     let turn = map_runs.turn(task.execution, plan.run.number);
     let waiting = Arc::downgrade(&service);
     drop(service);
     let _turn = turn.lock().await;
     // If the engine has stopped meanwhile, the run is dispatched again.
-    let Some(service) = waiting.upgrade() else { return map_runs.close(&task) };
+    let Some(service) = waiting.upgrade() else { return map_runs.close(&task, &live) };
     match drive(service, &task, inbox).await {
         // When the engine stops, the run is dispatched again. When its execution is gone, nobody waits for it.
         Ok(()) | Err(Engine::Stopped | Engine::NotFound) => {}
@@ -37,7 +37,7 @@ pub(crate) async fn run(service: Arc<Service>, task: Task, inbox: Inbox) {
             task.report(Report::MapRunFailed { failure });
         }
     }
-    map_runs.close(&task);
+    map_runs.close(&task, &live);
 }
 
 async fn drive(service: Arc<Service>, task: &Task, inbox: Inbox) -> Result<()> {
