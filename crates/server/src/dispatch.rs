@@ -89,7 +89,8 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
         }
         Kind::Activity { arn } => service.activities.offer(&arn, task),
         Kind::Operation(call) => {
-            service.spawn(nested::run(service.clone(), task, call));
+            let open = service.calls.open(task.execution, task.attempt);
+            service.spawn(nested::run(service.clone(), task, call, open));
         }
         Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),
@@ -110,6 +111,7 @@ impl TaskRunner for Dispatcher {
         service.tasks.cancel(cancelled.clone());
         // Tasks of EXPRESS workflows never wait for an execution that they have started.
         if !cancelled.execution_arn.contains(":express:") {
+            service.calls.hold(cancelled.execution, cancelled.attempt, cancelled.clone());
             service.spawn(nested::cancel(service.clone(), cancelled));
         }
     }

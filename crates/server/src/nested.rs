@@ -1,5 +1,9 @@
 //! Tasks that call this very service: executions that start executions, and all its other operations. What happens
 //! when is `everstep_drivers::nested`; here its requests are performed.
+//!
+//! - `calls`: which calls have a driver now.
+
+mod calls;
 
 use std::sync::Arc;
 
@@ -17,6 +21,8 @@ use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
 };
 use serde_json::{Value, json};
+
+pub(crate) use calls::{Calls, Open};
 
 use crate::args::Args;
 use crate::map_run;
@@ -51,8 +57,8 @@ fn waits(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::Sync | Pattern::Sync2)
 }
 
-/// Does what a task asks for.
-pub(crate) async fn run(service: Arc<Service>, task: Task, call: Call) {
+/// Does what a task asks for. Cancellations of the task are not confirmed while it is open.
+pub(crate) async fn run(service: Arc<Service>, task: Task, call: Call, _open: Open) {
     let Job::Call { parameters, .. } = &task.job else { return };
     let mut body = match sdk::request(call.operation, parameters) {
         Ok(body) => body,

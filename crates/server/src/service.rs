@@ -21,6 +21,7 @@ use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::dispatch::{Dispatcher, Notifier, TaskObserver};
 use crate::functions::Functions;
 use crate::map_run::MapRuns;
+use crate::nested::Calls;
 use crate::operations;
 use crate::removal;
 use crate::tag_settings::{Syntax, TagSettings, Targets};
@@ -85,6 +86,7 @@ pub struct Service {
     pub(crate) catalog: Catalog,
     pub(crate) activities: Arc<Activities>,
     pub(crate) map_runs: Arc<MapRuns>,
+    pub(crate) calls: Arc<Calls>,
     pub(crate) tasks: Arc<dyn TaskRunner>,
     pub(crate) functions: Option<Arc<Functions>>,
     pub(crate) targets: Arc<dyn Targets>,
@@ -117,6 +119,7 @@ impl Service {
             activities: Arc::new(Activities::new(catalog.clone())),
             catalog,
             map_runs: Arc::default(),
+            calls: Arc::default(),
             tasks: parts.tasks,
             functions: parts.functions,
             targets: parts.targets,
