@@ -23,12 +23,6 @@ struct Fixture {
     requests: usize,
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        self.service.shut_down();
-    }
-}
-
 impl Fixture {
     /// A service that has a machine and an activity, so that requests find something.
     fn new() -> Self {
@@ -60,7 +54,7 @@ impl Drop for Fixture {
 }
 
 thread_local! {
-    static HOUSE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
+    static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -81,7 +75,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn called(operation: Operation, body: &Value) -> Result<Value, everstep_api::protocol::Error> {
-    HOUSE.with_borrow_mut(|fixture| {
+    FIXTURE.with_borrow_mut(|fixture| {
         if fixture.as_ref().is_some_and(|fixture| fixture.requests >= REQUESTS_MAX) {
             *fixture = None;
         }
