@@ -133,15 +133,20 @@ def _(world):
         f"X-Amz-Target: AWSStepFunctions.GetActivityTask\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     ).encode()
     workers = []
+
+    def wait_for_work():
+        workers.append(socket.create_connection(("127.0.0.1", world.server.port)))
+        workers[-1].sendall(request)
+
     client = world.server.client(timeout=1)
     try:
         for _ in range(1000):
-            workers.append(socket.create_connection(("127.0.0.1", world.server.port)))
-            workers[-1].sendall(request)
-        # While those that were sent are not all taken up yet, this one waits with them.
+            wait_for_work()
         for _ in range(DEADLINE_SECONDS):
+            # As long as this one waits too, a thousand are not there yet: some may still be on their way.
             with contextlib.suppress(ReadTimeoutError):
                 client.get_activity_task(activityArn=activity)
+            wait_for_work()
     finally:
         for worker in workers:
             worker.close()
