@@ -33,7 +33,7 @@ impl Reporter {
         write(&format!("{clear}{text}\n"));
     }
 
-    /// Is no longer quiet.
+    /// Starts printing.
     pub(crate) fn speak(&mut self) {
         self.quiet = false;
     }

@@ -249,7 +249,7 @@ fn a_function_that_never_runs() {
 fn an_undelivered_dead_letter() {
     let (_directory, server) = server();
     let id = accepted(&server, &["lost"]);
-    support::until("it is no dead letter", || invocation(&server, &id)["deadLetter"] == true);
+    support::until("it is not a dead letter", || invocation(&server, &id)["deadLetter"] == true);
     pin_with(&server, "deadletters-purge-undelivered", &["deadletters", "purge"], &id);
     pin_with(&server, "deadletters-show-undelivered", &["deadletters", "show"], &id);
 }

@@ -26,7 +26,7 @@ enum Place {
 
 const PLACES: [Place; 3] = [Place::Task, Place::Parallel, Place::Map];
 
-/// How a task fails, and how the matcher is told of it.
+/// How a task fails, and what the matcher receives.
 #[derive(Debug, Clone)]
 struct Case {
     outcome: Outcome,
