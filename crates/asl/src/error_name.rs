@@ -8,6 +8,9 @@ pub use everstep_retry::error_name::{
 /// The specification's name for the failure of a branch.
 pub const BRANCH_FAILED: &str = "States.BranchFailed";
 
+/// A task may not do what it asks for.
+pub const PERMISSIONS: &str = "States.Permissions";
+
 /// More items of a distributed Map failed than are tolerated.
 pub const TOO_MANY_FAILURES: &str = "States.ExceedToleratedFailureThreshold";
 
@@ -23,7 +26,7 @@ pub const PREDEFINED: &[&str] = &[
     "States.ItemReaderFailed",
     "States.NoChoiceMatched",
     "States.ParameterPathFailure",
-    "States.Permissions",
+    PERMISSIONS,
     "States.QueryEvaluationError",
     "States.ResultPathMatchFailure",
     "States.ResultWriterFailed",

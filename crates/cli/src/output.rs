@@ -1,7 +1,11 @@
 //! The two streams: data goes to standard output, messages and progress to standard error.
+//!
+//! All that is written goes through here, and no control character of others goes through with it.
 
-use std::io::{self, IsTerminal, Write as _};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal};
 
+use everstep_source::terminal;
 pub(crate) use everstep_source::words::{choices, count};
 
 /// Files and pipes have no width of their own.
@@ -9,6 +13,9 @@ const WIDTH_ELSEWHERE: usize = 100;
 /// Longer lines of prose are hard to read, however wide the window.
 const WIDTH_MAX: usize = 120;
 const WIDTH_MIN: usize = 40;
+
+/// Takes back what is on the line.
+const CLEAR_LINE: &str = "\r\x1b[2K";
 
 /// Where a text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +55,28 @@ impl Stream {
         size.map_or(WIDTH_ELSEWHERE, |(width, _)| usize::from(width.0)).clamp(WIDTH_MIN, WIDTH_MAX)
     }
 
-    /// A reader that has closed the pipe (`| head`) is not an error.
+    /// Writes text for people.
     pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
+        self.write_raw(&self.escaped(text))
+    }
+
+    /// Writes text for people over what is on the line.
+    pub(crate) fn overwrite(self, text: &str) -> anyhow::Result<()> {
+        let clear = if self.is_live() { CLEAR_LINE } else { "" };
+        self.write_raw(&format!("{clear}{}", self.escaped(text)))
+    }
+
+    /// Writes JSON, for people or programs.
+    pub(crate) fn write_json(self, text: &str) -> anyhow::Result<()> {
+        self.write_raw(&terminal::json(text))
+    }
+
+    fn escaped(self, text: &str) -> Cow<'_, str> {
+        if self.has_colour() { terminal::coloured(text) } else { terminal::text(text) }
+    }
+
+    /// A reader that has closed the pipe (`| head`) is not an error.
+    fn write_raw(self, text: &str) -> anyhow::Result<()> {
         let written = match self {
             Self::Data => write_all(&mut io::stdout().lock(), text),
             Self::Story => write_all(&mut io::stderr().lock(), text),
@@ -71,5 +98,5 @@ pub(crate) fn report_error(error: &anyhow::Error) {
     let (red, plain) =
         if Stream::Story.has_colour() { ("\x1b[1;91m", "\x1b[0m") } else { ("", "") };
     // If even this cannot be written, there is nothing left to do.
-    let _ = writeln!(io::stderr(), "{red}error{plain}: {error:#}");
+    let _ = Stream::Story.write(&format!("{red}error{plain}: {error:#}\n"));
 }

@@ -8,8 +8,6 @@ use everstep_story::{Entry, Happened, Story, words};
 
 use crate::output::Stream;
 
-const CLEAR_LINE: &str = "\r\x1b[2K";
-
 pub(crate) struct Reporter {
     quiet: bool,
     live: bool,
@@ -29,8 +27,12 @@ impl Reporter {
 
     fn line(&mut self, text: &str) {
         self.written = true;
-        let clear = if std::mem::take(&mut self.shown) { CLEAR_LINE } else { "" };
-        write(&format!("{clear}{text}\n"));
+        // A line end in a name must not look like the next line.
+        let text = text.replace('\n', "\\u{a}") + "\n";
+        match std::mem::take(&mut self.shown) {
+            true => overwrite(&text),
+            false => write(&text),
+        }
     }
 
     /// Starts printing.
@@ -49,7 +51,7 @@ impl Reporter {
     /// Takes the line that shows what is under way off the screen.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            write(CLEAR_LINE);
+            overwrite("");
         }
     }
 
@@ -92,7 +94,7 @@ impl Observer for Reporter {
             if others.is_empty() { String::new() } else { format!(", {} more", others.len()) };
         let room = self.style.width.saturating_sub(MARGIN + 2 + more.chars().count() + 1);
         let text = format!("{:MARGIN$}· {}{more}", "", words::shorten(first, room));
-        write(&format!("{CLEAR_LINE}{}", self.style.faint(&text)));
+        overwrite(&self.style.faint(&text));
         self.shown = true;
     }
 }
@@ -100,4 +102,8 @@ impl Observer for Reporter {
 /// A terminal that has gone away does not stop the run.
 fn write(text: &str) {
     let _ = Stream::Story.write(text);
+}
+
+fn overwrite(text: &str) {
+    let _ = Stream::Story.overwrite(text);
 }

@@ -1,5 +1,7 @@
 //! Where a request goes.
 
+use std::net::IpAddr;
+
 use hyper::Uri;
 use hyper::http::uri::Scheme;
 
@@ -17,6 +19,13 @@ pub(crate) struct Address {
 const SCHEME: &str = "a URL begins with http:// or https://";
 
 impl Address {
+    /// If the host is not a name.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        let host = self.uri.host()?;
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        inner.unwrap_or(host).parse().ok()
+    }
+
     pub(crate) fn read(url: &str) -> Result<Self, Error> {
         // The query may hold secrets, and so may what stands before an `@`.
         let shown = url.split('?').next().unwrap_or_default();

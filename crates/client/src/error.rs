@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper_util::client::legacy;
 
 use crate::address::Address;
+use crate::reach::Refused;
 
 /// A request that has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum Kind {
     Trust,
     /// No server was there, or not a trusted one. Nothing of the request was sent.
     Connect,
+    /// The address may not be called. Nothing was sent.
+    Refused,
     /// It took too long. Whether the server handled it is not known.
     TimedOut,
     /// The answer was longer than is allowed.
@@ -45,6 +48,11 @@ impl Error {
         Self { kind: Kind::Trust, message: format!("{what} cannot be trusted: {why}") }
     }
 
+    pub(crate) fn refused(address: &Address) -> Self {
+        let message = format!("{} may not be called: {Refused}", address.shown);
+        Self { kind: Kind::Refused, message }
+    }
+
     pub(crate) fn timed_out(address: &Address, timeout: Duration) -> Self {
         let message = format!("{} did not answer within {timeout:?}", address.shown);
         Self { kind: Kind::TimedOut, message }
@@ -52,7 +60,11 @@ impl Error {
 
     pub(crate) fn exchange(address: &Address, error: &legacy::Error) -> Self {
         let shown = &address.shown;
-        let why = root(error);
+        let innermost = innermost(error);
+        if innermost.is::<Refused>() {
+            return Self::refused(address);
+        }
+        let why = words(innermost);
         if error.is_connect() {
             let message = format!("{shown} cannot be reached: {why}");
             return Self { kind: Kind::Connect, message };
@@ -70,17 +82,23 @@ impl Error {
             let message = format!("the answer of {shown} is longer than {max} bytes");
             return Self { kind: Kind::TooLong, message };
         }
-        let why = root(error);
+        let why = words(innermost(error));
         Self { kind: Kind::Broken, message: format!("the answer of {shown} broke off: {why}") }
     }
 }
 
-/// The innermost error is the specific one.
-fn root(error: &(dyn std::error::Error + 'static)) -> String {
+/// The specific one.
+fn innermost<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> &'e (dyn std::error::Error + 'static) {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
+    innermost
+}
+
+fn words(innermost: &(dyn std::error::Error + 'static)) -> String {
     match innermost.downcast_ref::<io::Error>() {
         // The message of the system begins with a capital letter and ends with a number.
         Some(error) => kind(error).unwrap_or_else(|| error.to_string()),

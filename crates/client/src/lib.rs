@@ -6,6 +6,7 @@
 
 mod address;
 mod error;
+mod reach;
 mod request;
 mod tls;
 
@@ -26,8 +27,10 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::Semaphore;
 
 use address::Address;
+use reach::Resolver;
 use tls::Trust;
 
 /// Whether requests can be made to a URL.
@@ -44,6 +47,10 @@ pub struct Options {
     pub timeout: Duration,
     /// A longer body of an answer is an error.
     pub response_bytes_max: usize,
+    /// Requests under way at the same time; further ones wait, and that counts as part of their time.
+    pub requests_max: usize,
+    /// Whether link-local addresses may be called, and those of metadata services.
+    pub link_local: bool,
     /// Certificates of authorities to trust besides those of the system, PEM.
     pub ca_file: Option<PathBuf>,
 }
@@ -54,11 +61,14 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(60),
             response_bytes_max: 16 << 20,
+            requests_max: Semaphore::MAX_PERMITS,
+            link_local: true,
             ca_file: None,
         }
     }
 }
 
+type Connector = HttpConnector<Resolver>;
 type Pool<C> = legacy::Client<C, Full<Bytes>>;
 
 /// Sends requests. Share it: it holds the connections.
@@ -66,9 +76,10 @@ type Pool<C> = legacy::Client<C, Full<Bytes>>;
 pub struct Client {
     options: Options,
     trust: Trust,
-    plain: Pool<HttpConnector>,
+    turns: Semaphore,
+    plain: Pool<Connector>,
     /// Created on first use: reading the system's certificates takes a while.
-    encrypted: OnceLock<Result<Pool<HttpsConnector<HttpConnector>>, String>>,
+    encrypted: OnceLock<Result<Pool<HttpsConnector<Connector>>, String>>,
 }
 
 impl Client {
@@ -76,12 +87,17 @@ impl Client {
     pub fn new(options: Options) -> Result<Self, Error> {
         let trust = Trust::read(options.ca_file.as_deref())?;
         let plain = pool(connector(&options));
-        Ok(Self { options, trust, plain, encrypted: OnceLock::new() })
+        let turns = Semaphore::new(options.requests_max.min(Semaphore::MAX_PERMITS));
+        Ok(Self { options, trust, turns, plain, encrypted: OnceLock::new() })
     }
 
     /// Must be called within a Tokio runtime.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         let address = Address::read(&request.url)?;
+        // An address is not resolved.
+        if !self.options.link_local && address.ip().is_some_and(reach::is_local_to_link) {
+            return Err(Error::refused(&address));
+        }
         let timeout = request.timeout.unwrap_or(self.options.timeout);
         let made = request.made(&address, now_ms())?;
         match tokio::time::timeout(timeout, self.exchange(&address, made)).await {
@@ -95,6 +111,8 @@ impl Client {
         address: &Address,
         request: hyper::Request<Full<Bytes>>,
     ) -> Result<Response, Error> {
+        // It is never closed.
+        let _turn = self.turns.acquire().await;
         let answer = if address.encrypted {
             self.encrypted(address)?.request(request).await
         } else {
@@ -112,7 +130,7 @@ impl Client {
             .map_err(|error| Error::body(address, error.as_ref(), max))
     }
 
-    fn encrypted(&self, address: &Address) -> Result<&Pool<HttpsConnector<HttpConnector>>, Error> {
+    fn encrypted(&self, address: &Address) -> Result<&Pool<HttpsConnector<Connector>>, Error> {
         let made = self.encrypted.get_or_init(|| {
             let mut plain = connector(&self.options);
             plain.enforce_http(false);
@@ -122,8 +140,8 @@ impl Client {
     }
 }
 
-fn connector(options: &Options) -> HttpConnector {
-    let mut connector = HttpConnector::new();
+fn connector(options: &Options) -> Connector {
+    let mut connector = HttpConnector::new_with_resolver(Resolver::new(options.link_local));
     connector.set_connect_timeout(Some(options.connect_timeout));
     connector.set_nodelay(true);
     connector

@@ -91,7 +91,7 @@ const METADATA: &[(&str, RetryMetadata)] =
 const IDEMPOTENT: &[(&str, Idempotent)] =
     &[("none", Idempotent::None), ("result", Idempotent::Result)];
 const INTERRUPTED: &[(&str, InterruptedAttempts)] =
-    &[("count", InterruptedAttempts::Count), ("free", InterruptedAttempts::Free)];
+    &[("count", InterruptedAttempts::Count), ("repeat", InterruptedAttempts::Repeat)];
 
 fn setting<'a, T>(
     fields: &Fields<'a>,

@@ -138,12 +138,14 @@ pub enum Idempotent {
     Result,
 }
 
-/// Whether an attempt that the engine's own death has interrupted was one.
+/// What becomes of an attempt that the engine's own death has interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InterruptedAttempts {
+    /// It is repeated as the same attempt.
     #[default]
+    Repeat,
+    /// It has failed.
     Count,
-    Free,
 }
 
 /// To the next function of a chain.

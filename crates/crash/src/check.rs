@@ -177,7 +177,7 @@ impl Case<'_> {
     }
 
     fn token(&self, attempt: Attempt) -> String {
-        everstep_interpreter::task_token(&self.execution.arn, attempt)
+        everstep_interpreter::attempt_name(&self.execution.arn, attempt)
     }
 
     /// Each recorded result is one that the task has given.

@@ -134,7 +134,7 @@ fn settled(request: &Request, code: &str) -> Option<(String, Stage)> {
 }
 
 fn arn_of(token: &str) -> String {
-    everstep_interpreter::parse_token(token).map(|(arn, _)| arn).unwrap_or_default()
+    everstep_interpreter::parse_attempt_name(token).map(|(arn, _)| arn).unwrap_or_default()
 }
 
 impl Execution {

@@ -55,7 +55,7 @@ impl Witness {
         let line = Line {
             execution: task.execution_arn.to_string(),
             state: task.state.to_string(),
-            token: task.token(),
+            token: task.attempt_name(),
             request: task.request_id(),
             again: task.again,
             pid: std::process::id(),

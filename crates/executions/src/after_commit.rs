@@ -5,7 +5,7 @@ use std::sync::Arc;
 use everstep_history::Attempt;
 use everstep_shards::Effect;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::message::Message;
 use crate::notification::Notification;
@@ -31,6 +31,13 @@ pub(crate) enum AfterCommit {
 pub(crate) type Answer = Box<dyn FnOnce(Result<()>) + Send>;
 
 impl AfterCommit {
+    /// Answers a caller who waits for it with an error.
+    pub(crate) fn answer(self, error: &Error) {
+        if let Self::Answer(answer) = self {
+            answer(Err(error.clone()));
+        }
+    }
+
     /// An answer that is known, once it counts.
     pub(crate) fn reply<T: Send + 'static>(
         reply: crate::message::Reply<T>,
@@ -59,9 +66,7 @@ impl Effect for AfterCommit {
     }
 
     fn refuse(self, error: &everstep_shards::Error) {
-        if let Self::Answer(answer) = self {
-            answer(Err(error.clone().into()));
-        }
+        self.answer(&error.clone().into());
     }
 }
 

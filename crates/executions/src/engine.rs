@@ -1,6 +1,7 @@
 //! The engine: shards on threads, and the ways to reach them.
 
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 
 use everstep_shards::{Clock, Lanes};
 use everstep_store::{Shard as StoreShard, Store};
@@ -8,6 +9,7 @@ use everstep_store::{Shard as StoreShard, Store};
 use crate::error::{Error, Result};
 use crate::message::{Message, Reply};
 use crate::observer::Observer;
+use crate::pool::Threads;
 use crate::reader::Reader;
 use crate::revision::{Prepared, Revision};
 use crate::settings::Settings;
@@ -20,6 +22,10 @@ pub struct Engine {
     reader: Reader,
     lanes: Arc<Lanes<Message>>,
     settings: Settings,
+    /// Once it is started.
+    pool: OnceLock<Arc<Threads>>,
+    /// Shards that have dispatched again what they found at the start.
+    recovered: Arc<AtomicUsize>,
 }
 
 impl Engine {
@@ -28,7 +34,9 @@ impl Engine {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
         let lanes = Arc::new(Lanes::new(store.shards(), clock, &settings.shards));
-        Self { reader: Reader::new(store), lanes, settings }
+        let reader = Reader::with_key(store, settings.token_key);
+        let (pool, recovered) = (OnceLock::new(), Arc::default());
+        Self { reader, lanes, settings, pool, recovered }
     }
 
     /// Takes over all shards of the store. When it returns, everything that is stored is known and what was
@@ -40,11 +48,16 @@ impl Engine {
         let parts = Parts { store, runner, observer, settings };
         let (reader, mailbox) = (self.reader.clone(), self.lanes.clone());
         let failure = self.lanes.failure().clone();
-        let shared = Arc::new(Shared::with(parts, reader, mailbox, failure));
-        let outside = shared.clone();
+        let pool = Arc::new(Threads::start().map_err(|error| {
+            let why = format!("a thread cannot be started: {error}");
+            Error::from(everstep_store::Error::Failed(why.into()))
+        })?);
+        let _ = self.pool.set(pool.clone());
+        let shared = Arc::new(Shared::with(parts, reader, mailbox, pool, failure));
+        let (outside, recovered) = (shared.clone(), self.recovered.clone());
         let open = move |number, now_ms| -> Result<Owned> {
             let shard = Shard::open(StoreShard(number), shared.clone(), seed, now_ms)?;
-            Ok(Owned { shard, shared: shared.clone() })
+            Ok(Owned { shard, shared: shared.clone(), recovered: Some(recovered.clone()) })
         };
         self.lanes.start("executions", &outside, open)
     }
@@ -100,6 +113,12 @@ impl Engine {
         self.reader.clone()
     }
 
+    /// Whether all that was open at the start has been dispatched again.
+    #[must_use]
+    pub fn is_recovered(&self) -> bool {
+        self.recovered.load(Ordering::Acquire) == usize::from(self.reader.store.shards())
+    }
+
     /// Why nothing can be done any more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
@@ -109,6 +128,9 @@ impl Engine {
     /// Stops taking messages, waits until all that was taken is durable, and drops the runner and the
     /// observer. Only the first call does anything.
     pub fn shut_down(&self) {
+        if let Some(pool) = self.pool.get() {
+            pool.stop();
+        }
         self.lanes.shut_down(&*self.reader.store);
     }
 }
@@ -127,12 +149,19 @@ impl everstep_shards::Message for Message {
     fn refuse(self, refused: everstep_shards::Refused) {
         self.refuse(refused.into());
     }
+
+    /// A stop, and what a shard waits for to go on.
+    fn is_urgent(&self) -> bool {
+        matches!(self, Self::Stop { .. } | Self::Decided(_) | Self::Loaded(_))
+    }
 }
 
 /// A shard on its thread. What goes wrong with single executions is reported to the observer.
 struct Owned {
     shard: Shard,
     shared: Arc<Shared>,
+    /// Counts it once it has recovered.
+    recovered: Option<Arc<AtomicUsize>>,
 }
 
 impl everstep_shards::Shard for Owned {
@@ -146,6 +175,11 @@ impl everstep_shards::Shard for Owned {
         let (next, troubles) = self.shard.tick(now_ms);
         for (id, error) in troubles {
             self.shared.observer.stuck(id, &error);
+        }
+        if self.shard.is_recovered()
+            && let Some(recovered) = self.recovered.take()
+        {
+            recovered.fetch_add(1, Ordering::Release);
         }
         next
     }

@@ -1,6 +1,7 @@
 //! Why the runtime cannot do what it is asked.
 
 use std::fmt;
+use std::sync::Arc;
 
 use everstep_shards::Refused;
 
@@ -24,6 +25,8 @@ pub enum Error {
     NoSuchTask,
     /// The definition has errors.
     InvalidDefinition,
+    /// The execution is not continued: it has done harm before.
+    Quarantined(Arc<str>),
     /// Too many requests are waiting already: retry later.
     Busy,
     /// The engine has been stopped.
@@ -52,7 +55,8 @@ impl From<Refusal> for Error {
             | Refusal::AlreadyStarted
             | Refusal::NotRedrivable
             | Refusal::Repeated
-            | Refusal::NotDue => Self::NoSuchTask,
+            | Refusal::NotDue
+            | Refusal::NotReady => Self::NoSuchTask,
         }
     }
 }
@@ -68,6 +72,9 @@ impl fmt::Display for Error {
             Self::Settled => f.write_str("the task has had its result, or its time is over"),
             Self::NoSuchTask => f.write_str("there is no such task"),
             Self::InvalidDefinition => f.write_str("the definition has errors"),
+            Self::Quarantined(why) => {
+                write!(f, "the execution is quarantined: {why}")
+            }
             Self::Busy => Refused::Busy.fmt(f),
             Self::Stopped => Refused::Stopped.fmt(f),
             Self::Failed(error) => error.fmt(f),

@@ -10,6 +10,7 @@ use crate::id::{ExecutionId, ListId};
 use crate::notification::{Notification, NotificationId};
 use crate::revision::Prepared;
 use crate::task::Report;
+use crate::work::{Decided, Loaded};
 
 /// Called exactly once, when what it answers is durable or refused.
 pub type Reply<T> = Box<dyn FnOnce(Result<T>) + Send>;
@@ -72,6 +73,19 @@ pub enum Message {
     NotNotified(NotificationId),
     /// A notification is not stored any more.
     NotificationRemoved(NotificationId),
+    /// A turn ended before all was decided, and what was is durable.
+    Continue {
+        id: ExecutionId,
+    },
+    /// What was decided outside the shard.
+    Decided(Decided),
+    /// An execution that was read outside the shard.
+    Loaded(Loaded),
+    /// Ends the quarantine of an execution; whether there was one.
+    Release {
+        id: ExecutionId,
+        reply: Reply<bool>,
+    },
 }
 
 /// Data that a client of the engine keeps beside an execution, removed with it. The execution itself does
@@ -138,13 +152,45 @@ impl Message {
             | Self::Delete { reply, .. }
             | Self::Note { reply, .. } => reply(Err(error)),
             Self::Stop { reply, .. } | Self::Redrive { reply, .. } => reply(Err(error)),
+            Self::Release { reply, .. } => reply(Err(error)),
+            Self::Decided(decided) => decided.refuse(&error),
+            Self::Loaded(loaded) => loaded.refuse(&error),
             Self::Watch { reply, .. } => reply(Err(error)),
             Self::Delivered { .. }
             | Self::Notify(_)
             | Self::Notified(_)
             | Self::NotNotified(_)
-            | Self::NotificationRemoved(_) => {}
+            | Self::NotificationRemoved(_)
+            | Self::Continue { .. } => {}
         }
+    }
+
+    /// Whether it is for the execution itself, which must be in memory then.
+    pub(crate) fn needs_execution(&self) -> bool {
+        matches!(
+            self,
+            Self::Start { .. }
+                | Self::Report { .. }
+                | Self::Heartbeat { .. }
+                | Self::Stop { .. }
+                | Self::Redrive { .. }
+                | Self::Watch { .. }
+                | Self::Delete { .. }
+                | Self::Continue { .. }
+        )
+    }
+
+    /// Whether it can reach an execution in quarantine.
+    pub(crate) fn evaluates_nothing(&self) -> bool {
+        matches!(self, Self::Stop { .. } | Self::Watch { .. } | Self::Delete { .. })
+    }
+
+    /// Whether somebody who can ask again waits for the answer.
+    pub(crate) fn can_be_refused(&self) -> bool {
+        !matches!(
+            self,
+            Self::Report { reply: None, .. } | Self::Stop { .. } | Self::Continue { .. }
+        )
     }
 
     /// The execution it is for.
@@ -159,7 +205,11 @@ impl Message {
             | Self::Watch { id, .. }
             | Self::Delete { id, .. }
             | Self::Note { id, .. }
+            | Self::Continue { id }
+            | Self::Release { id, .. }
             | Self::Delivered { id, .. } => *id,
+            Self::Decided(decided) => decided.id,
+            Self::Loaded(loaded) => loaded.id,
             Self::Notify(notification) => notification.execution,
             Self::Notified(id) | Self::NotNotified(id) | Self::NotificationRemoved(id) => {
                 id.execution
@@ -186,6 +236,10 @@ impl fmt::Debug for Message {
             Self::Notified(id) => write!(f, "Notified({id:?})"),
             Self::NotNotified(id) => write!(f, "NotNotified({id:?})"),
             Self::NotificationRemoved(id) => write!(f, "NotificationRemoved({id:?})"),
+            Self::Continue { id } => write!(f, "Continue({id:?})"),
+            Self::Release { id, .. } => write!(f, "Release({id:?})"),
+            Self::Decided(decided) => write!(f, "Decided({:?})", decided.id),
+            Self::Loaded(loaded) => write!(f, "Loaded({:?})", loaded.id),
         }
     }
 }

@@ -1,15 +1,17 @@
 //! What is stored of executions, read beside the shards: by any thread, without waiting for them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use everstep_history::{Event, journal};
+use everstep_interpreter::TokenKey;
 use everstep_store::{Scan, Space, Store, after_prefix};
 
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
 use crate::layout;
 use crate::revision::{Prepared, Revisions};
-use crate::shard::slot;
+use crate::shard::load::Steps;
 use crate::summary::Summary;
 
 #[derive(Clone)]
@@ -22,7 +24,12 @@ impl Reader {
     /// Reads a store, whether or not an engine runs on it.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let revisions = Arc::new(Revisions::new(store.clone()));
+        Self::with_key(store, TokenKey::default())
+    }
+
+    /// The same for one who runs what is stored, with the key of its task tokens.
+    pub(crate) fn with_key(store: Arc<dyn Store>, token_key: TokenKey) -> Self {
+        let revisions = Arc::new(Revisions::new(store.clone(), token_key));
         Self { store, revisions }
     }
 
@@ -40,12 +47,48 @@ impl Reader {
         self.revisions.find(summary.revision)
     }
 
-    /// All that has happened in an execution.
+    /// All that has happened in an execution. It may be more than fits into memory: see [`Self::each_step`].
     pub fn events(&self, id: ExecutionId) -> Result<Vec<Event>> {
-        match self.summary(id)? {
-            Some(summary) => Ok(slot::events(&*self.store, self.shard(id), &summary)?.0),
-            None => Ok(Vec::new()),
+        let mut all = Vec::new();
+        if let Some(summary) = self.summary(id)? {
+            self.each_step(&summary, |_, mut events| {
+                all.append(&mut events);
+                ControlFlow::Continue(())
+            })?;
         }
+        Ok(all)
+    }
+
+    /// Visits the steps of an execution in order, each with its number, until `visit` breaks off. Only some of them are
+    /// in memory at a time.
+    pub fn each_step(
+        &self,
+        summary: &Summary,
+        mut visit: impl FnMut(u32, Vec<Event>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (mut steps, shard) = (Steps::of(summary), self.shard(summary.id()));
+        while !steps.is_over() {
+            for (number, events) in (steps.number()..).zip(steps.next(&*self.store, shard)?) {
+                if visit(number, events).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first event of an execution about which something can be said.
+    pub fn find_event<T>(
+        &self,
+        summary: &Summary,
+        mut find: impl FnMut(Event) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let mut found = None;
+        self.each_step(summary, |_, events| {
+            found = events.into_iter().find_map(&mut find);
+            if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(found)
     }
 
     /// The notes beside an execution whose keys begin so, in the order of their keys.
@@ -63,6 +106,23 @@ impl Reader {
             let Some(next) = next else { return Ok(notes) };
             from = next;
         }
+    }
+
+    /// Some of the notes beside an execution whose keys begin so, in the order of their keys: at most `count`, and none
+    /// before `from`.
+    pub fn notes_from(
+        &self,
+        id: ExecutionId,
+        prefix: &[u8],
+        from: &[u8],
+        count: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let (from, to) =
+            (layout::note(id, from.max(prefix)), after_prefix(&layout::note(id, prefix)));
+        let own = layout::note(id, &[]).len();
+        let rows =
+            self.store.scan(self.shard(id), Space::Catalog, Scan::between(&from, &to, count))?;
+        Ok(rows.into_iter().map(|(key, text)| (key[own..].to_vec(), text)).collect())
     }
 
     /// What happened in the first step and in the last one: enough to know input, output and failure.

@@ -2,11 +2,12 @@
 //! its content, and the programs made from them.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_asl::model::{Kind, Resource};
 use everstep_asl::{Machine, Options, Source, WorkflowType, parse};
-use everstep_interpreter::{Dialect, Identity, Limits, Program};
+use everstep_interpreter::{Dialect, Identity, Limits, Program, TokenKey};
 use everstep_shards::row;
 use everstep_store::{Batch, Done, Shard, Space, Store};
 use minicbor::{Decode, Encode};
@@ -160,6 +161,7 @@ impl Revision {
                 wait_scale_millionths: self
                     .wait_scale_millionths
                     .unwrap_or(Limits::default().wait_scale_millionths),
+                ..Limits::default()
             },
         })
     }
@@ -189,6 +191,10 @@ pub struct Prepared {
     pub program: Arc<Program>,
     /// Activities that the definition names.
     pub(crate) activities: Vec<String>,
+    /// Its expressions take next to no time.
+    pub(crate) is_light: bool,
+    /// One of its executions has taken long.
+    pub(crate) is_slow: AtomicBool,
     /// What all its executions share.
     anybody: Identity,
 }
@@ -204,7 +210,7 @@ impl Prepared {
         }
     }
 
-    fn new(id: RevisionId, revision: Revision) -> Result<Self> {
+    fn new(id: RevisionId, revision: Revision, token_key: TokenKey) -> Result<Self> {
         let program = Arc::new(revision.program().ok_or(Error::InvalidDefinition)?);
         let anybody = Identity {
             execution_arn: "".into(),
@@ -212,9 +218,11 @@ impl Prepared {
             role_arn: revision.role_arn.as_str().into(),
             machine_arn: revision.machine_arn.as_str().into(),
             machine_name: revision.machine_name.as_str().into(),
+            token_key,
         };
         let activities = activities(&program.machine);
-        Ok(Self { id, revision, program, activities, anybody })
+        let (is_light, is_slow) = (program.machine.is_light(), AtomicBool::default());
+        Ok(Self { id, revision, program, activities, is_light, is_slow, anybody })
     }
 }
 
@@ -234,6 +242,7 @@ fn activities(machine: &Machine) -> Vec<String> {
 /// Revisions that have been used lately, parsed.
 pub(crate) struct Revisions {
     store: Arc<dyn Store>,
+    token_key: TokenKey,
     cache: Mutex<Cache>,
 }
 
@@ -246,8 +255,8 @@ struct Cache {
 const CACHED_MAX: usize = 1024;
 
 impl Revisions {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, cache: Mutex::new(Cache { prepared: HashMap::new(), uses: 0 }) }
+    pub(crate) fn new(store: Arc<dyn Store>, token_key: TokenKey) -> Self {
+        Self { store, token_key, cache: Mutex::new(Cache { prepared: HashMap::new(), uses: 0 }) }
     }
 
     /// Makes a revision durable, unless it is, and calls `done` then.
@@ -291,7 +300,7 @@ impl Revisions {
         if let Some(found) = self.cached(id) {
             return Ok(found);
         }
-        let prepared = Arc::new(Prepared::new(id, revision)?);
+        let prepared = Arc::new(Prepared::new(id, revision, self.token_key)?);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.uses += 1;
         let used = cache.uses;

@@ -8,10 +8,12 @@ use everstep_store::{Done, Store};
 use crate::error::Result;
 use crate::message::Message;
 use crate::observer::Observer;
+use crate::pace::Pace;
 use crate::reader::Reader;
 use crate::revision::{Prepared, Revision, Revisions};
 use crate::settings::Settings;
 use crate::task::TaskRunner;
+use crate::work::{Inline, Pool};
 
 /// What an engine is made of.
 pub struct Parts {
@@ -28,16 +30,19 @@ pub struct Shared {
     pub(crate) runner: Arc<dyn TaskRunner>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
+    pub(crate) pool: Arc<dyn Pool>,
+    pub(crate) pace: Pace,
     pub(crate) revisions: Arc<Revisions>,
     pub(crate) settings: Settings,
     failure: Failure,
 }
 
 impl Shared {
+    /// What takes long is done at once.
     #[must_use]
     pub fn new(parts: Parts, mailbox: Arc<dyn Mailbox<Message>>) -> Self {
-        let reader = Reader::new(parts.store.clone());
-        Self::with(parts, reader, mailbox, Failure::default())
+        let reader = Reader::with_key(parts.store.clone(), parts.settings.token_key);
+        Self::with(parts, reader, mailbox, Arc::new(Inline), Failure::default())
     }
 
     /// Shares what is read and why it failed with `reader` and `failure`.
@@ -45,11 +50,13 @@ impl Shared {
         parts: Parts,
         reader: Reader,
         mailbox: Arc<dyn Mailbox<Message>>,
+        pool: Arc<dyn Pool>,
         failure: Failure,
     ) -> Self {
         let Parts { store, runner, observer, settings } = parts;
         let revisions = reader.revisions;
-        Self { store, runner, observer, mailbox, revisions, settings, failure }
+        let pace = Pace::default();
+        Self { store, runner, observer, mailbox, pool, pace, revisions, settings, failure }
     }
 
     #[must_use]

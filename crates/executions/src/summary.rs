@@ -29,6 +29,9 @@ pub struct Summary {
     /// Labels from its starter.
     #[n(8)]
     pub labels: Vec<(String, String)>,
+    /// How many events the AWS history has, once it is over.
+    #[n(9)]
+    pub shown_events: Option<u32>,
 }
 
 /// A status without what came with it.

@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use everstep_asl::model::Resource;
-use everstep_interpreter::{Attempt, Failure, FailureStage, FrameId, MapRun, Payload, task_token};
+use everstep_interpreter::{
+    Attempt, Failure, FailureStage, FrameId, MapRun, Payload, attempt_name,
+};
 
 use everstep_shards::Mailbox;
 
 use crate::id::{ExecutionId, digest};
-use crate::message::Message;
+use crate::message::{Message, Reply};
 use crate::notification::Notification;
 
 /// Does the work that executions ask for.
@@ -17,7 +19,7 @@ use crate::notification::Notification;
 /// All methods are called on the thread that commits, so none may wait: take what is given and return.
 pub trait TaskRunner: Send + Sync {
     /// Called once the attempt is durable, and once more after each crash that came before its result
-    /// was: with the same token and request id, and with [`Task::again`] set. Whatever it does, the
+    /// was: with the same name, token and request id, and with [`Task::again`] set. Whatever it does, the
     /// first result that is recorded counts and no other.
     fn dispatch(&self, task: Task);
 
@@ -48,6 +50,9 @@ pub struct Task {
     pub job: Job,
     /// It may have been dispatched before: a crash hides whether it was, and how far it got.
     pub again: bool,
+    /// When it was recorded that it began, if it was: only of one that is dispatched [`Task::again`]. A worker may
+    /// have the task of an activity, or the crash came before it got it.
+    pub started_ms: Option<i64>,
     pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
 }
 
@@ -139,6 +144,7 @@ impl Task {
             state: state.into(),
             job,
             again: false,
+            started_ms: None,
             mailbox,
         }
     }
@@ -155,19 +161,28 @@ impl Task {
 
     /// What names the attempt for ever.
     #[must_use]
-    pub fn token(&self) -> String {
-        task_token(&self.execution_arn, self.attempt)
+    pub fn attempt_name(&self) -> String {
+        attempt_name(&self.execution_arn, self.attempt)
     }
 
     /// A UUID that names the attempt for ever.
     #[must_use]
     pub fn request_id(&self) -> String {
-        request_id(&self.token())
+        request_id(&self.attempt_name())
     }
 
     pub fn report(&self, report: Report) {
+        self.post(report, None);
+    }
+
+    /// Reports, and learns when the report is durable or why it does not count.
+    pub fn report_then(&self, report: Report, reply: Reply<()>) {
+        self.post(report, Some(reply));
+    }
+
+    fn post(&self, report: Report, reply: Option<Reply<()>>) {
         let (id, attempt) = (self.execution, self.attempt);
-        self.mailbox.post(Message::Report { id, attempt, report, reply: None });
+        self.mailbox.post(Message::Report { id, attempt, report, reply });
     }
 
     pub fn succeed(&self, output: Payload) {
@@ -191,10 +206,10 @@ impl fmt::Debug for Task {
     }
 }
 
-/// The request id of an attempt, by its token.
+/// The request id of an attempt, by its name.
 #[must_use]
-pub fn request_id(token: &str) -> String {
-    uuid(digest(token.as_bytes()))
+pub fn request_id(attempt_name: &str) -> String {
+    uuid(digest(attempt_name.as_bytes()))
 }
 
 /// Version 8: the bits are the user's own.

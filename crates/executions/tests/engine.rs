@@ -171,7 +171,10 @@ fn an_open_attempt_is_dispatched_again_after_a_restart_with_the_same_token() {
     let harness = harness.restarted();
     let after = harness.runner.next();
     assert!(after.again && !before.again);
-    assert_eq!((after.token(), after.request_id()), (before.token(), before.request_id()));
+    assert_eq!(
+        (after.attempt_name(), after.request_id()),
+        (before.attempt_name(), before.request_id())
+    );
     assert_eq!(after.job, before.job);
     after.succeed(Payload::new(json!("done")));
     assert_eq!(harness.end("a").status, Status::Succeeded { output: Payload::new(json!("done")) });

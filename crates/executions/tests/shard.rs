@@ -279,14 +279,19 @@ fn a_deadline_that_passed_while_the_engine_was_down_is_kept() {
 }
 
 #[test]
-fn a_task_that_a_worker_took_is_not_given_out_again() {
+fn a_task_that_a_worker_took_is_dispatched_with_the_moment_of_that() {
     let mut stage = Stage::new(Settings::default());
     stage.start(&task(json!({"TimeoutSeconds": 600})), "a").expect("starts");
     let taken = stage.task();
     let worker = Some("w".into());
+    assert_eq!(taken.started_ms, None);
+    let started_ms = stage.now_ms;
     stage.report(&taken, Report::Started { worker }).expect("is taken");
     let mut stage = stage.restart_after(SECOND);
-    assert_eq!(stage.dispatched(), 0);
+    // Whether the worker has it is known to the queue of its activity.
+    let again = stage.task();
+    assert_eq!((again.again, again.started_ms), (true, Some(started_ms)));
+    assert_eq!(again.request_id(), taken.request_id());
     stage.report(&taken, Report::Succeeded { output: Payload::new(json!(1)) }).expect("counts");
     assert_eq!(stage.standing("a"), Some(Standing::Succeeded));
 }
@@ -494,6 +499,21 @@ fn nothing_is_notified_before_it_is_durable() {
 }
 
 #[test]
+fn a_clock_that_is_not_trusted_removes_nothing() {
+    let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
+    let settings = stage.settings.clone();
+    stage.start(&wait(0), "e").expect("starts");
+    settings.shards.retention_limit.set(stage.now_ms + DAY / 2);
+    stage.pass(100 * DAY);
+    stage.sweep();
+    assert_eq!(stage.rows(Space::Executions), 1);
+    settings.shards.retention_limit.set(i64::MAX);
+    stage.pass(60 * SECOND);
+    stage.sweep();
+    assert_eq!(stage.rows(Space::Executions), 0);
+}
+
+#[test]
 fn what_is_over_is_kept_for_its_time_and_no_longer() {
     let mut stage = Stage::new(Settings { retention_ms: Some(DAY), ..Settings::default() });
     for n in 0..200 {
@@ -606,4 +626,19 @@ fn nothing_is_left_of_a_note_that_was_on_its_way() {
     assert_eq!(receiver.try_recv(), Ok(Ok(())));
     let of_it = |key: &[u8]| key.windows(16).any(|part| part == id.bytes());
     assert!(!disk.durable().keys().any(|(.., key)| of_it(key)));
+}
+
+#[test]
+fn what_was_started_first_resumes_first() {
+    let mut stage = Stage::new(Settings::default());
+    let names: Vec<String> = (0..200).map(|n| format!("e{n}")).collect();
+    for name in &names {
+        stage.start(&task(json!({})), name).expect("it starts");
+        stage.now_ms += 1;
+    }
+    let stage = stage.restart_after(1000);
+    let tasks = locked(&stage.outside.tasks);
+    let order: Vec<_> = tasks.iter().map(|task| task.execution).collect();
+    assert_eq!(order, names.iter().map(|name| ExecutionId::of(name)).collect::<Vec<_>>());
+    assert!(tasks.iter().all(|task| task.again));
 }

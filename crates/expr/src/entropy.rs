@@ -1,9 +1,11 @@
-//! Time and randomness, as given to one evaluation.
+//! Time and randomness, as given to one evaluation, and how long it may take.
 
 use std::cell::RefCell;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+
+use crate::effort::{Effort, Stopwatch};
 
 /// What is not deterministic, made deterministic: the moment of the event that caused this
 /// evaluation, and a stream of draws from the seed that came with it. The same event gives
@@ -12,12 +14,26 @@ use rand_pcg::Pcg64Mcg;
 pub struct Entropy {
     now_ms: i64,
     draws: RefCell<Pcg64Mcg>,
+    effort: Effort,
 }
 
 impl Entropy {
     #[must_use]
     pub fn new(now_ms: i64, seed: u64) -> Self {
-        Self { now_ms, draws: RefCell::new(Pcg64Mcg::seed_from_u64(seed)) }
+        let draws = RefCell::new(Pcg64Mcg::seed_from_u64(seed));
+        Self { now_ms, draws, effort: Effort::default() }
+    }
+
+    /// The same, where others wait.
+    #[must_use]
+    pub fn timed(self, stopwatch: Stopwatch) -> Self {
+        Self { effort: Effort::timed(stopwatch), ..self }
+    }
+
+    /// How long the expressions of the state at hand may take.
+    #[must_use]
+    pub fn effort(&self) -> &Effort {
+        &self.effort
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.

@@ -5,6 +5,7 @@
 //! Nothing here knows of states, machines or dialects: callers turn an [`EvalError`] into
 //! the error name and the message their place in the language calls for.
 
+pub mod effort;
 pub mod entropy;
 mod error;
 pub mod intrinsic;
@@ -15,6 +16,7 @@ mod size;
 pub mod template;
 pub mod timestamp;
 
+pub use effort::{Effort, Stopwatch};
 pub use entropy::Entropy;
 pub use error::{EvalError, SyntaxError, SyntaxErrorKind};
 pub use scope::{NoVariables, Scope, Variables};

@@ -202,11 +202,19 @@ pub enum Event {
         failure: Failure,
     },
 
+    /// Inputs of the children of a distributed Map that is about to start: the next ones, in order. There are
+    /// events of this kind where one would be too large or would take too long.
+    MapInputsSelected {
+        frame: FrameId,
+        at_ms: i64,
+        inputs: Payload,
+    },
     /// The items of a distributed Map were handed to child executions.
     MapRunStarted {
         frame: FrameId,
         at_ms: i64,
         attempt: Attempt,
+        /// One for each child, beyond those that were selected before.
         inputs: Payload,
         tolerated_count: Option<u64>,
         tolerated_percentage: Option<f64>,
@@ -279,6 +287,7 @@ impl Event {
             | Self::IterationStarted { frame, .. }
             | Self::MapSucceeded { frame, .. }
             | Self::MapFailed { frame, .. }
+            | Self::MapInputsSelected { frame, .. }
             | Self::MapRunStarted { frame, .. }
             | Self::MapRunRedriven { frame, .. }
             | Self::MapRunSucceeded { frame, .. }
@@ -299,6 +308,17 @@ impl Event {
             | Self::ExecutionTimedOut { .. }
             | Self::ExecutionAborted { .. }
             | Self::ExecutionRedriven { .. } => None,
+        }
+    }
+
+    /// The attempt that it schedules.
+    #[must_use]
+    pub fn scheduled(&self) -> Option<Attempt> {
+        match self {
+            Self::TaskScheduled { attempt, .. }
+            | Self::MapRunStarted { attempt, .. }
+            | Self::MapRunRedriven { attempt, .. } => Some(*attempt),
+            _ => None,
         }
     }
 
@@ -329,6 +349,7 @@ impl Event {
             | Self::IterationAborted { at_ms, .. }
             | Self::MapSucceeded { at_ms, .. }
             | Self::MapFailed { at_ms, .. }
+            | Self::MapInputsSelected { at_ms, .. }
             | Self::MapRunStarted { at_ms, .. }
             | Self::MapRunRedriven { at_ms, .. }
             | Self::MapRunSucceeded { at_ms, .. }

@@ -42,7 +42,7 @@ impl Payload {
     }
 
     /// A text of [`Self::as_text`] that was kept: it may nest deeper than one from outside.
-    pub(crate) fn from_stored(text: &str) -> serde_json::Result<Self> {
+    pub fn from_stored(text: &str) -> serde_json::Result<Self> {
         text::check_stored(text).map(|depth| Self::from_checked(text, depth))
     }
 
@@ -102,6 +102,13 @@ impl Payload {
     #[must_use]
     pub fn size(&self) -> usize {
         *self.0.size.get_or_init(|| size::of(self.value()))
+    }
+
+    /// Bytes of the text that it was given as, else of its compact text: what it takes to hold or to write, more
+    /// or less. A text is not parsed to know.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.0.text.get().map_or_else(|| self.size(), |text| text.len())
     }
 
     /// Levels of arrays and objects, counted once.

@@ -9,6 +9,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use everstep_asl::{Options, Source, parse};
 use everstep_interpreter::{
     Dialect, Event, Execution, Identity, Input, Limits, Occasion, Payload, Program, Status,
+    TokenKey,
 };
 use serde_json::{Value, json};
 
@@ -27,6 +28,7 @@ fn identity() -> Identity {
         role_arn: text(),
         machine_arn: text(),
         machine_name: text(),
+        token_key: TokenKey::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use everstep_asl::{Options, Source, parse};
 use everstep_interpreter::{
     Dialect, Effect, Execution, Identity, Input, Limits, Occasion, Payload, Program, Status,
-    effects,
+    TokenKey, effects,
 };
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ fn execution(program: &Arc<Program>) -> Execution {
         role_arn: text(),
         machine_arn: text(),
         machine_name: text(),
+        token_key: TokenKey::default(),
     };
     Execution::new(program.clone(), identity)
 }

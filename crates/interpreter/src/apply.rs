@@ -10,7 +10,7 @@ use everstep_asl::model::{Kind, StateId};
 use everstep_history::{Attempt, Event, FrameId, Payload, Position};
 
 use crate::execution::{
-    Execution, Frame, MapPhase, MapRunPhase, Parent, Phase, Status, TaskPhase, Timer, is_visible,
+    Execution, Frame, MapPhase, MapRunPhase, Parent, Phase, Status, TaskPhase, Timer, is_shown,
     later,
 };
 use crate::map_run::{MapRun, Tolerance};
@@ -18,14 +18,15 @@ use crate::map_run::{MapRun, Tolerance};
 impl Execution {
     /// Makes an event part of the execution. Cannot fail and evaluates nothing.
     pub fn apply(&mut self, event: &Event) {
-        if is_visible(event) {
+        if is_shown(event) {
             self.visible_events += 1;
         }
         match event {
             Event::ExecutionStarted { at_ms, input } => self.start(*at_ms, input),
             Event::StateEntered { frame, at_ms, state, input } => {
                 let id = self.visible_events;
-                self.change(*frame, |frame| frame.enter(*state, input, *at_ms, id));
+                self.give(*frame, input);
+                self.change(*frame, |frame| frame.enter(*state, *at_ms, id));
                 self.set_phase(*frame, Phase::Running);
             }
             Event::StateExited { frame, output, assigned, next, .. } => {
@@ -34,9 +35,9 @@ impl Execution {
             Event::TaskScheduled { attempt, at_ms, heartbeat_seconds, deadline_ms, .. } => {
                 self.schedule(*attempt, *at_ms, *heartbeat_seconds, *deadline_ms);
             }
-            Event::TaskStarted { attempt, .. } => self.change(attempt.frame, |frame| {
+            Event::TaskStarted { attempt, at_ms, .. } => self.change(attempt.frame, |frame| {
                 if let Phase::Task(task) = &mut frame.phase {
-                    task.started = true;
+                    task.started_ms = Some(*at_ms);
                 }
             }),
             Event::TaskSubmitted { attempt, .. } => self.change(attempt.frame, |frame| {
@@ -77,6 +78,12 @@ impl Execution {
             Event::IterationSucceeded { child, .. } => self.iteration_succeeded(*child),
             Event::IterationFailed { child, .. } => self.iteration_failed(*child),
             Event::IterationAborted { child, .. } => self.stop(*child),
+            Event::MapInputsSelected { frame, inputs, .. } => {
+                if let Some(map) = self.map_mut(*frame) {
+                    map.selected.push(inputs.clone());
+                    self.hold(inputs.weight());
+                }
+            }
             Event::MapRunStarted {
                 frame,
                 attempt,
@@ -105,6 +112,7 @@ impl Execution {
                 self.end(Status::Succeeded { output: output.clone() });
                 // It cannot be redriven: nothing inside it is needed again.
                 self.frames = Vec::new();
+                self.held_bytes = output.weight();
             }
             Event::ExecutionFailed { failure, .. } => {
                 self.end(Status::Failed { failure: failure.clone() });
@@ -136,7 +144,10 @@ impl Execution {
         if phase.waits_for_time() {
             self.timers.extend(phase.timers(id).into_iter().flatten());
         }
-        frame.phase = phase;
+        let held = phase.held_bytes();
+        let old = std::mem::replace(&mut frame.phase, phase);
+        self.release(old.held_bytes());
+        self.hold(held);
     }
 
     fn drop_frame(&mut self, id: FrameId) {
@@ -145,6 +156,7 @@ impl Execution {
             for timer in frame.phase.timers(id).iter().flatten() {
                 self.timers.remove(timer);
             }
+            self.release(frame.held_bytes());
         }
     }
 
@@ -153,7 +165,12 @@ impl Execution {
         self.started_ms = at_ms;
         let machine = self.program.machine.clone();
         self.arm_deadline(at_ms);
-        self.frames.push(Some(Box::new(Frame::new(None, machine, input.clone()))));
+        self.add_frame(Frame::new(None, machine, input.clone()));
+    }
+
+    fn add_frame(&mut self, frame: Frame) {
+        self.hold(frame.held_bytes());
+        self.frames.push(Some(Box::new(frame)));
     }
 
     fn arm_deadline(&mut self, from_ms: i64) {
@@ -170,21 +187,24 @@ impl Execution {
         next: Option<Position>,
     ) {
         self.discard_children(id);
-        self.change(id, |frame| {
-            for (name, value) in assigned {
-                frame.assign(name, value);
-            }
-            if let Some(next) = next {
-                frame.state = next;
-                frame.input = output.clone();
-            }
-        });
-        if next.is_some() {
+        for (name, value) in assigned {
+            self.assign(id, name, value);
+        }
+        if let Some(next) = next {
+            self.change(id, |frame| frame.state = next);
+            self.give(id, output);
             self.set_phase(id, Phase::Entering);
         } else {
             self.set_phase(id, Phase::Ended { output: output.clone() });
             self.finish_branch(id, output);
         }
+    }
+
+    fn assign(&mut self, id: FrameId, name: &Arc<str>, value: &Payload) {
+        let Some(frame) = self.frame_mut(id) else { return };
+        let old = frame.assign(name, value);
+        self.release(old.as_ref().map_or(0, Payload::weight));
+        self.hold(value.weight());
     }
 
     /// A branch hands its output to its Parallel state; an iteration waits for its own event.
@@ -196,6 +216,7 @@ impl Execution {
             if let Some(slot) = results.get_mut(parent.index as usize) {
                 *slot = Some(output.clone());
                 *remaining = remaining.saturating_sub(1);
+                self.hold(output.weight());
             }
             self.drop_frame(id);
         }
@@ -214,7 +235,7 @@ impl Execution {
             deadline_ms,
             heartbeat_seconds,
             heartbeat_due_ms: heartbeat_seconds.map(|seconds| later(at_ms, seconds)),
-            started: false,
+            started_ms: None,
             submitted: false,
         };
         self.set_phase(attempt.frame, Phase::Task(task));
@@ -231,7 +252,7 @@ impl Execution {
         let children: Vec<FrameId> = (first.0..first.0 + count).map(FrameId).collect();
         for (index, machine) in (0..).zip(branches) {
             let parent = Some(Parent { frame: id, index });
-            self.frames.push(Some(Box::new(Frame::new(parent, machine, input.clone()))));
+            self.add_frame(Frame::new(parent, machine, input.clone()));
         }
         let results = vec![None; count as usize];
         self.set_phase(id, Phase::Parallel { results, children, remaining: count });
@@ -247,7 +268,7 @@ impl Execution {
         };
         if self.frame(child).is_none() {
             let parent = Some(Parent { frame: id, index });
-            self.frames.push(Some(Box::new(Frame::new(parent, machine, input.clone()))));
+            self.add_frame(Frame::new(parent, machine, input.clone()));
         }
         if let Some(map) = self.map_mut(id) {
             map.paused.remove(&child);
@@ -269,8 +290,10 @@ impl Execution {
         let output = output.clone();
         if let Some(map) = self.map_mut(parent.frame) {
             map.running.remove(&child);
+            let bytes = output.weight();
             if let Some(slot) = map.results.get_mut(parent.index as usize) {
                 *slot = Some(output);
+                self.hold(bytes);
             }
         }
         self.drop_frame(child);
@@ -306,8 +329,16 @@ impl Execution {
         tolerance: Tolerance,
     ) {
         self.attempts = self.attempts.max(attempt.number + 1);
-        let max_concurrency = self.map_mut(frame).map_or(0, |map| map.max_concurrency);
-        let inputs = inputs.clone();
+        let is_batched = self.state_of(frame).is_some_and(
+            |state| matches!(&state.kind, Kind::Map(map) if map.item_batcher.is_some()),
+        );
+        let map = self.map_mut(frame);
+        let max_concurrency = map.as_ref().map_or(0, |map| map.max_concurrency);
+        // Batches are made of all that were selected.
+        let selected = map.filter(|_| !is_batched).map(|map| std::mem::take(&mut map.selected));
+        let selected = selected.unwrap_or_default();
+        self.release(selected.iter().map(Payload::weight).sum());
+        let inputs = joined(&selected, inputs);
         let plan = MapRun { run: attempt, inputs, max_concurrency, tolerance, redrives: 0 };
         let phase = MapRunPhase { attempt, over: false, plan };
         self.set_phase(frame, Phase::MapRun(Box::new(phase)));
@@ -371,7 +402,7 @@ impl Execution {
             frame.retries.clear();
             match &mut frame.phase {
                 Phase::Parallel { .. } | Phase::Entering | Phase::Ended { .. } => {}
-                Phase::Map(map) => {
+                Phase::Map(map) if !map.distributed => {
                     map.paused.append(&mut map.running);
                     map.paused.extend(map.failed.drain(..));
                 }
@@ -398,9 +429,8 @@ impl Frame {
         }
     }
 
-    fn enter(&mut self, state: Position, input: &Payload, at_ms: i64, id: u32) {
+    fn enter(&mut self, state: Position, at_ms: i64, id: u32) {
         self.state = state;
-        self.input = input.clone();
         self.entered_ms = at_ms;
         self.entered_id = id;
         // "Once the interpreter transitions to another state in any way, all the Retrier
@@ -415,10 +445,23 @@ impl Frame {
         self.retries[retrier] += 1;
     }
 
-    fn assign(&mut self, name: &Arc<str>, value: &Payload) {
+    /// Returns what the variable was before.
+    fn assign(&mut self, name: &Arc<str>, value: &Payload) -> Option<Payload> {
         match self.variables.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => *known = value.clone(),
-            None => self.variables.push((name.clone(), value.clone())),
+            Some((_, known)) => Some(std::mem::replace(known, value.clone())),
+            None => {
+                self.variables.push((name.clone(), value.clone()));
+                None
+            }
         }
     }
+}
+
+/// The items of all lists.
+fn joined(lists: &[Payload], last: &Payload) -> Payload {
+    if lists.is_empty() {
+        return last.clone();
+    }
+    let items = |list: &Payload| list.as_array().cloned().unwrap_or_default();
+    Payload::new(lists.iter().chain([last]).flat_map(items).collect())
 }

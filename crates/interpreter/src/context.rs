@@ -6,7 +6,6 @@ use everstep_history::{Attempt, FrameId, Payload};
 use serde_json::{Map, Value, json};
 
 use crate::execution::Execution;
-use crate::token::task_token;
 
 /// What the context object says beyond the execution and the state.
 #[derive(Default, Clone, Copy)]
@@ -51,7 +50,7 @@ impl Execution {
             context.insert("Map".to_owned(), json!({ "Item": { "Index": index, "Value": value } }));
         }
         if let Some(attempt) = extra.task {
-            let token = task_token(&identity.execution_arn, attempt);
+            let token = identity.token_key.token(&identity.execution_arn, attempt);
             context.insert("Task".to_owned(), json!({ "Token": token }));
         }
         Value::Object(context)

@@ -45,6 +45,8 @@ pub struct Execution {
     pub(crate) redrives: u32,
     /// What is due when, earliest first.
     pub(crate) timers: BTreeSet<(i64, Timer)>,
+    /// See [`Execution::held_bytes`].
+    pub(crate) held_bytes: usize,
 }
 
 /// What can become due.
@@ -116,7 +118,8 @@ pub(crate) struct TaskPhase {
     pub(crate) deadline_ms: Option<i64>,
     pub(crate) heartbeat_seconds: Option<u64>,
     pub(crate) heartbeat_due_ms: Option<i64>,
-    pub(crate) started: bool,
+    /// When it began: for an activity, when a worker was given it.
+    pub(crate) started_ms: Option<i64>,
     pub(crate) submitted: bool,
 }
 
@@ -139,6 +142,10 @@ pub(crate) struct MapPhase {
     /// Iterations that a redrive has yet to take up again.
     pub(crate) paused: BTreeSet<FrameId>,
     pub(crate) max_concurrency: u32,
+    /// Its items are for child executions; their inputs are being selected.
+    pub(crate) distributed: bool,
+    /// Lists of inputs that were selected for them.
+    pub(crate) selected: Vec<Payload>,
 }
 
 impl Execution {
@@ -155,6 +162,7 @@ impl Execution {
             visible_events: 0,
             redrives: 0,
             timers: BTreeSet::new(),
+            held_bytes: 0,
         }
     }
 
@@ -176,6 +184,12 @@ impl Execution {
     #[must_use]
     pub fn started_ms(&self) -> i64 {
         self.started_ms
+    }
+
+    /// Events so far that the AWS history shows.
+    #[must_use]
+    pub fn shown_events(&self) -> u32 {
+        self.visible_events
     }
 
     /// Whether its first event has happened.
@@ -305,8 +319,9 @@ impl Execution {
         self.timers.insert((due_ms, Timer::Heartbeat(attempt.frame)));
     }
 
-    /// Whether the attempt is in other hands and will be reported without another dispatch: a worker
-    /// took an activity's task, or a callback's token was given away.
+    /// Whether the attempt is in other hands and will be reported without another dispatch: a callback's token
+    /// was given away. Whether a worker has the task of an activity is not known here: see
+    /// [`Execution::handed_out_ms`].
     #[must_use]
     pub fn is_handed_over(&self, attempt: Attempt) -> bool {
         let Some(task) = self.task(attempt) else { return false };
@@ -314,9 +329,15 @@ impl Execution {
             return false;
         };
         match &*model.resource {
-            Resource::Activity { .. } => task.started,
+            Resource::Activity { .. } => false,
             resource => task.submitted && resource.pattern() == Pattern::WaitForTaskToken,
         }
+    }
+
+    /// When it was recorded that a worker is given this task, if it was. A crash hides whether the worker got it.
+    #[must_use]
+    pub fn handed_out_ms(&self, attempt: Attempt) -> Option<i64> {
+        self.task(attempt)?.started_ms
     }
 
     /// Whether something must be dispatched again after a crash.
@@ -361,7 +382,7 @@ impl Execution {
 }
 
 /// As a fold of the same events gives it. Heartbeats are no events, so the moment of the next one is
-/// left out.
+/// left out, and so are the bytes, which depend on white space.
 impl PartialEq for Execution {
     fn eq(&self, other: &Self) -> bool {
         let durable = |timer: &&(i64, Timer)| !matches!(timer.1, Timer::Heartbeat(_));
@@ -397,7 +418,7 @@ impl PartialEq for TaskPhase {
         self.attempt == other.attempt
             && self.deadline_ms == other.deadline_ms
             && self.heartbeat_seconds == other.heartbeat_seconds
-            && self.started == other.started
+            && self.started_ms == other.started_ms
             && self.submitted == other.submitted
     }
 }
@@ -437,15 +458,27 @@ impl MapPhase {
             failed: Vec::new(),
             paused: BTreeSet::new(),
             max_concurrency,
+            distributed,
+            selected: Vec::new(),
         }
+    }
+
+    /// How many inputs have been selected for child executions.
+    pub(crate) fn selected_count(&self) -> usize {
+        let length = |list: &Payload| list.as_array().map_or(0, Vec::len);
+        self.selected.iter().map(length).sum()
     }
 }
 
 /// Whether the AWS history has an event for it.
-pub(crate) fn is_visible(event: &Event) -> bool {
+#[must_use]
+pub fn is_shown(event: &Event) -> bool {
     !matches!(
         event,
-        Event::RetryScheduled { .. } | Event::StateFailed { .. } | Event::WaitStarted { .. }
+        Event::RetryScheduled { .. }
+            | Event::StateFailed { .. }
+            | Event::WaitStarted { .. }
+            | Event::MapInputsSelected { .. }
     )
 }
 

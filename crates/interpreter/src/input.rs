@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::token::TokenKey;
 use everstep_history::{Attempt, Failure, FailureStage, Payload};
 
 /// Who an execution is: what the context object and ARNs are made of.
@@ -12,6 +13,8 @@ pub struct Identity {
     pub role_arn: Arc<str>,
     pub machine_arn: Arc<str>,
     pub machine_name: Arc<str>,
+    /// What its task tokens are made with.
+    pub token_key: TokenKey,
 }
 
 /// The moment of an input, and the seed of all that is drawn while it is decided.
@@ -64,8 +67,32 @@ pub enum Input {
     },
     /// Time has come for whatever is due.
     TimePassed,
+    /// A turn ended before all was decided: what is ready continues.
+    Continue,
     Stop {
         failure: Failure,
     },
     Redrive,
+}
+
+impl Input {
+    /// Whether it leads to evaluations, or is large itself: all that can take time.
+    #[must_use]
+    pub fn may_take_long(&self) -> bool {
+        !matches!(self, Self::TaskStarted { .. } | Self::TaskSubmitted { .. } | Self::Stop { .. })
+    }
+
+    /// Bytes of what it brings, more or less.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Start { input: payload }
+            | Self::TaskSubmitted { output: payload, .. }
+            | Self::TaskSucceeded { output: payload, .. } => payload.weight(),
+            Self::MapRunFinished { children, .. } => {
+                children.iter().flatten().map(Payload::weight).sum()
+            }
+            _ => 0,
+        }
+    }
 }

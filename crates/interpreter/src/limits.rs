@@ -8,6 +8,10 @@ pub struct Limits {
     pub history_events: Option<u32>,
     /// Iterations of an inline Map that run at a time if the definition sets no limit.
     pub inline_concurrency: u32,
+    /// Bytes of the variables, results and inputs that an execution holds at one moment.
+    pub held_bytes: usize,
+    /// Bytes of the items of a Map, of the inputs of a Map Run or of its results: what one event may record.
+    pub list_bytes: usize,
     /// How long Wait states and the delays before retries are, in millionths of what the definition says: for
     /// tests that have no time.
     pub wait_scale_millionths: u64,
@@ -32,6 +36,8 @@ impl Default for Limits {
             payload_bytes: 262_144,
             history_events: Some(25_000),
             inline_concurrency: 40,
+            held_bytes: 32 << 20,
+            list_bytes: 16 << 20,
             wait_scale_millionths: WHOLE,
         }
     }

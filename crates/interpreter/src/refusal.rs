@@ -25,6 +25,8 @@ pub enum Refusal {
     Repeated,
     /// Nothing is due yet.
     NotDue,
+    /// Everything in it waits for something.
+    NotReady,
 }
 
 /// How far an execution has come.
@@ -45,7 +47,7 @@ impl Execution {
             (_, Input::Start { .. }) => Err(Refusal::AlreadyStarted),
             (_, Input::Redrive) => Err(Refusal::NotRedrivable),
             (_, Input::TaskStarted { attempt, .. }) => {
-                self.awaited_task(*attempt).and_then(|task| first(task.started))
+                self.awaited_task(*attempt).and_then(|task| first(task.started_ms.is_some()))
             }
             (_, Input::TaskSubmitted { attempt, .. }) => {
                 self.awaited_task(*attempt).and_then(|task| first(task.submitted))
@@ -60,8 +62,17 @@ impl Execution {
                 Some(due_ms) if due_ms <= now_ms => Ok(()),
                 _ => Err(Refusal::NotDue),
             },
-            (Stage::New, Input::TimePassed | Input::Stop { .. }) => Err(Refusal::NotStarted),
-            (_, Input::TimePassed | Input::Stop { .. }) => Err(Refusal::Ended),
+            (Stage::Running, Input::Continue) => {
+                if self.is_ready() {
+                    Ok(())
+                } else {
+                    Err(Refusal::NotReady)
+                }
+            }
+            (Stage::New, Input::TimePassed | Input::Stop { .. } | Input::Continue) => {
+                Err(Refusal::NotStarted)
+            }
+            (_, Input::TimePassed | Input::Stop { .. } | Input::Continue) => Err(Refusal::Ended),
         }
     }
 

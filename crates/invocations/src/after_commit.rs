@@ -1,12 +1,12 @@
 //! What follows a commit: nothing leaves before it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_shards::{Effect, Mailbox};
 
 use crate::concurrency::Permit;
 use crate::error::Result;
-use crate::function::{Attempt, Outcome, Receipt};
+use crate::function::{Attempt, Claim, Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
 use crate::invocation::Invocation;
 use crate::message::{Message, Reply};
@@ -38,10 +38,12 @@ impl Effect for AfterCommit {
                     attempt: attempt.id,
                     mailbox: shared.mailbox.clone(),
                     _permit: permit,
+                    claimed: Arc::default(),
                     reported: false,
                 };
+                let claim = running.claim();
                 let done = move |outcome, receipt| running.end(outcome, receipt);
-                shared.functions.start(*attempt, Box::new(done));
+                shared.functions.start(*attempt, claim, Box::new(done));
             }
             Self::Kill(attempt) => shared.functions.kill(attempt),
             Self::Post(message) => shared.mailbox.post(message),
@@ -57,16 +59,43 @@ impl Effect for AfterCommit {
     }
 }
 
-/// An attempt that a worker has. If it is dropped before it reports, it was interrupted.
+/// An attempt that waits for a worker or has one. If it is dropped before it reports, it was interrupted, or has
+/// not run if no worker took it.
 struct Running {
     invocation: InvocationId,
     attempt: AttemptId,
     mailbox: Arc<dyn Mailbox<Message>>,
     _permit: Permit,
+    claimed: Arc<Mutex<Claimed>>,
     reported: bool,
 }
 
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Claimed {
+    #[default]
+    No,
+    /// It was asked for; the answer may be on its way.
+    Yes,
+    /// It is not wanted any more, so there is nothing to report.
+    Refused,
+}
+
 impl Running {
+    fn claim(&self) -> Claim {
+        let (id, attempt, mailbox) = (self.invocation, self.attempt, self.mailbox.clone());
+        let claimed = self.claimed.clone();
+        Box::new(move |receipt| {
+            *lock(&claimed) = Claimed::Yes;
+            let receipt: Receipt = Box::new(move |answer| {
+                if answer.is_err() {
+                    *lock(&claimed) = Claimed::Refused;
+                }
+                receipt(answer);
+            });
+            mailbox.post(Message::Claim { id, attempt, receipt });
+        })
+    }
+
     fn end(mut self, outcome: Outcome, receipt: Receipt) {
         self.report(outcome, receipt);
     }
@@ -80,8 +109,17 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.reported {
-            self.report(Outcome::interrupted(), Box::new(|_| {}));
-        }
+        let claimed = *lock(&self.claimed);
+        let outcome = match claimed {
+            _ if self.reported => return,
+            Claimed::No => Outcome::Throttled,
+            Claimed::Yes => Outcome::Interrupted,
+            Claimed::Refused => return,
+        };
+        self.report(outcome, Box::new(|_| {}));
     }
+}
+
+fn lock(claimed: &Mutex<Claimed>) -> MutexGuard<'_, Claimed> {
+    claimed.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -48,6 +48,32 @@ pub(crate) mod class {
     }
 }
 
+/// A count that takes no room where it is zero: records from before it was kept have none.
+pub(crate) mod count {
+    use minicbor::decode::{Decoder, Error};
+    use minicbor::encode::{self, Encoder, Write};
+
+    pub(crate) fn encode<C, W: Write>(
+        count: &u32,
+        e: &mut Encoder<W>,
+        _: &mut C,
+    ) -> Result<(), encode::Error<W::Error>> {
+        e.u32(*count)?.ok()
+    }
+
+    pub(crate) fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<u32, Error> {
+        d.u32()
+    }
+
+    pub(crate) fn is_nil(count: &u32) -> bool {
+        *count == 0
+    }
+
+    pub(crate) fn nil() -> Option<u32> {
+        Some(0)
+    }
+}
+
 /// Lines that take no room where there are none.
 pub(crate) mod lines {
     use minicbor::decode::{Decoder, Error};

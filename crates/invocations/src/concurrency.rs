@@ -1,10 +1,11 @@
 //! Slots of functions: how many attempts run at a time, and whose turn is next.
 //!
 //! A slot is a [`Permit`]; it is free again when the permit is dropped, whatever happened to its holder.
-//! Those that wait stand in a line, first come first served. Invocations do so with their ids alone, and need
-//! not be in memory; calls that are written down nowhere do so themselves.
+//! Those that wait stand in a line, by the moment from which they could run: after a restart too the oldest is first.
+//! Invocations do so with their ids alone, and need not be in memory; calls that are written down nowhere do so
+//! themselves.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ struct State {
     lines: HashMap<String, Line>,
     /// Permits that are out, of all functions.
     out: usize,
+    /// How many have been in line.
+    came: u64,
     closed: bool,
 }
 
@@ -31,7 +34,8 @@ struct State {
 struct Line {
     limit: u32,
     out: u32,
-    ready: VecDeque<Waiting>,
+    /// By the moment from which they could run, and in the order in which they came.
+    ready: BTreeMap<(i64, u64), Waiting>,
 }
 
 enum Waiting {
@@ -57,13 +61,13 @@ impl Concurrency {
         self: &Arc<Self>,
         function: &str,
         limit: u32,
-        id: InvocationId,
+        (id, since_ms): (InvocationId, i64),
     ) -> Option<Permit> {
         let mut state = self.state();
         if state.closed {
             return None;
         }
-        state.line(function, limit).ready.push_back(Waiting::Invocation(id));
+        state.queue(function, limit, since_ms, Waiting::Invocation(id));
         let mut granted = state.grant(function);
         drop(state);
         let is_own = |ready: &Waiting| matches!(ready, Waiting::Invocation(ready) if *ready == id);
@@ -94,7 +98,7 @@ impl Concurrency {
         function: &str,
         limit: u32,
         most: usize,
-        call: Box<dyn FnOnce(Permit) + Send>,
+        (call, since_ms): (Box<dyn FnOnce(Permit) + Send>, i64),
     ) {
         let mut state = self.state();
         let closed = state.closed;
@@ -102,7 +106,7 @@ impl Concurrency {
         if closed || line.ready.len() >= most {
             return;
         }
-        line.ready.push_back(Waiting::Call(call));
+        state.queue(function, limit, since_ms, Waiting::Call(call));
         let granted = state.grant(function);
         drop(state);
         for ready in granted {
@@ -124,6 +128,10 @@ impl Concurrency {
         drop(state);
         // Dropping answers the calls, which must not happen under the lock.
         drop(waiting);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().closed
     }
 
     /// Waits until nothing runs, or for so long.
@@ -159,12 +167,18 @@ impl State {
         line
     }
 
+    fn queue(&mut self, function: &str, limit: u32, since_ms: i64, waiting: Waiting) {
+        self.came += 1;
+        let place = (since_ms, self.came);
+        self.line(function, limit).ready.insert(place, waiting);
+    }
+
     /// Takes those out of the line whose turn it is; their permits are out from now on.
     fn grant(&mut self, function: &str) -> Vec<Waiting> {
         let mut granted = Vec::new();
         let Some(line) = self.lines.get_mut(function) else { return granted };
         while line.out < line.limit
-            && let Some(ready) = line.ready.pop_front()
+            && let Some((_, ready)) = line.ready.pop_first()
         {
             line.out += 1;
             self.out += 1;

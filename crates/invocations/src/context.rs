@@ -17,7 +17,7 @@ const MESSAGE_BYTES_MAX: usize = 1024;
 pub(crate) fn client_context(invocation: &Invocation) -> String {
     let counts = (retry_count(invocation), invocation.terms.policy.retries_max());
     let (attempts, id) = (&invocation.attempts, invocation.id);
-    context(Map::new(), counts, attempts.started(), attempts.last_failure(), id)
+    context(Map::new(), counts, attempts.current(), attempts.last_failure(), id)
 }
 
 /// The client context of a call that is never retried. What the caller has `given` is passed on as it
@@ -84,7 +84,7 @@ pub(crate) fn event(invocation: &Invocation, payload: &Arc<[u8]>) -> Arc<[u8]> {
 fn unum(invocation: &Invocation, failure: &Failure, payload: &[u8]) -> Option<Vec<u8>> {
     let mut event: Map<String, Value> = serde_json::from_slice(payload).ok()?;
     let kind = if failure.class == Class::User { "User" } else { "Runtime" };
-    let number = invocation.attempts.started().saturating_sub(1);
+    let number = invocation.attempts.current().saturating_sub(1);
     event.insert("Retry Number".to_owned(), number.into());
     event.insert("ErrorType".to_owned(), kind.into());
     event.insert("ErrorMessage".to_owned(), failure.message.clone().into());

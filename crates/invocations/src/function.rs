@@ -16,15 +16,21 @@ pub trait Functions: Send + Sync {
     /// each attempt: what it says about retries and routes is pinned at acceptance, its concurrency is not.
     fn function(&self, name: &str) -> Option<Arc<FunctionSettings>>;
 
-    /// Hands an event to a worker. Called only when the attempt's start is durable: a crash after it finds
-    /// the attempt interrupted, never unknown. Must be short and must not wait: commits are behind it.
-    /// `done` that is dropped uncalled says that the attempt was interrupted.
-    fn start(&self, attempt: Attempt, done: Done);
+    /// Finds a worker for an event whose acceptance is durable. When a worker is ready to take it, `claim` is
+    /// called, and the worker gets the event when that is answered: then the attempt's start is durable, and
+    /// a crash finds it interrupted. A crash before `claim` interrupts nothing. If the claim is refused, the
+    /// event is dropped. Must be short and must not wait: commits are behind it. `done` that is dropped uncalled
+    /// says that the attempt was interrupted, or, if it was not claimed, that it has not run.
+    fn start(&self, attempt: Attempt, claim: Claim, done: Done);
 
     /// The attempt's result no longer counts. Its `done` should be called when its worker is gone, which
     /// frees its slot; what it says is not recorded.
     fn kill(&self, attempt: AttemptId);
 }
+
+/// Called when a worker is ready to take the event of an attempt, and answered when the worker may have it; with
+/// [`crate::Error::StaleResult`] if the attempt is not wanted any more.
+pub type Claim = Box<dyn FnOnce(Receipt) + Send>;
 
 /// Called with the first result of an attempt. The receipt is called when that is durable, and only then
 /// may the worker be answered; with [`crate::Error::StaleResult`] if it does not count.
@@ -68,20 +74,17 @@ pub enum Outcome {
     },
     /// The code has not run, for want of a slot or by a fault of the system: does not count.
     Throttled,
+    /// The engine or the runner of the attempt gave it up while the code ran.
+    Interrupted,
 }
 
 impl Outcome {
-    /// The engine or the runner of the attempt gave it up.
-    pub(crate) fn interrupted() -> Self {
-        Self::Failed { failure: Failure::interrupted(), payload: None, worker_pid: None }
-    }
-
     /// The last lines that the worker has written.
     pub(crate) fn log(&self) -> Vec<String> {
         match self {
             Self::Succeeded { log, .. } => log.clone(),
             Self::Failed { failure, .. } => failure.log.clone(),
-            Self::Throttled => Vec::new(),
+            Self::Throttled | Self::Interrupted => Vec::new(),
         }
     }
 
@@ -93,6 +96,7 @@ impl Outcome {
                 Some(payload.clone().unwrap_or_else(|| failure.payload()))
             }
             Self::Throttled => None,
+            Self::Interrupted => Some(Failure::interrupted().payload()),
         }
     }
 }
@@ -237,7 +241,7 @@ impl Default for Terms {
         Self {
             arn: String::new(),
             policy: Policy::default(),
-            interrupted: Interrupted::Count,
+            interrupted: Interrupted::Repeat { most: INTERRUPTIONS_MAX },
             on_success: Vec::new(),
             on_failure: Vec::new(),
             next: Vec::new(),
@@ -247,15 +251,19 @@ impl Default for Terms {
     }
 }
 
-/// What an attempt is worth that was running when the engine ended.
+/// How often in a row an attempt is repeated by default.
+pub const INTERRUPTIONS_MAX: u32 = 5;
+
+/// What becomes of an attempt that was running when the engine ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Interrupted {
     /// It failed: no function is ever started more than 1 + max times.
     #[n(0)]
     Count,
-    /// It does not use up a retry; so many of them end the invocation.
+    /// It is repeated as the same attempt, and uses up no retry. After so many interruptions, the next one is
+    /// its failure: code that takes the machine down comes to an end.
     #[n(1)]
-    Free {
+    Repeat {
         #[n(0)]
         most: u32,
     },

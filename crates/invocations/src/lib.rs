@@ -38,8 +38,8 @@ pub use engine::Invocations;
 pub use error::{Error, Result};
 pub use everstep_target::Target;
 pub use function::{
-    Attempt, Done, Edge, EdgeInput, Failure, FunctionSettings, Functions, INTERRUPTED, Interrupted,
-    Outcome, Receipt, RetryMetadata, Terms,
+    Attempt, Claim, Done, Edge, EdgeInput, Failure, FunctionSettings, Functions, INTERRUPTED,
+    INTERRUPTIONS_MAX, Interrupted, Outcome, Receipt, RetryMetadata, Terms,
 };
 pub use id::{AttemptId, InvocationId, NotAnId};
 pub use invocation::{

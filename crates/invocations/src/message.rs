@@ -29,6 +29,12 @@ pub enum Message {
         id: InvocationId,
         permit: Permit,
     },
+    /// A worker is ready to take an attempt.
+    Claim {
+        id: InvocationId,
+        attempt: AttemptId,
+        receipt: Receipt,
+    },
     Ended {
         id: InvocationId,
         attempt: AttemptId,
@@ -144,6 +150,7 @@ impl Message {
             Self::Accept { acceptance, .. } => acceptance.id,
             Self::Call { call, .. } => call.ids.0,
             Self::Ready { id, .. }
+            | Self::Claim { id, .. }
             | Self::Ended { id, .. }
             | Self::Cancel { id, .. }
             | Self::Watch { id, .. }
@@ -164,7 +171,7 @@ impl Message {
                 }
                 reply(Err(error));
             }
-            Self::Ended { receipt, .. } => receipt(Err(error)),
+            Self::Claim { receipt, .. } | Self::Ended { receipt, .. } => receipt(Err(error)),
             Self::Call { reply, .. } | Self::Watch { reply, .. } => reply(Err(error)),
             Self::Redrive { reply, .. } => reply(Err(error)),
             Self::Cancel { reply, .. } | Self::Purge { reply, .. } | Self::Step { reply, .. } => {

@@ -14,7 +14,7 @@ use crate::shared::Shared;
 
 /// Runs a function once, with what the caller has given as client context. If all slots are taken it waits
 /// for its turn, or is refused if that is what the function wants: the caller is there to try again.
-pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>) {
+pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>, now_ms: i64) {
     let Call { ids: (id, attempt), request, client_context } = call;
     let Some(function) = shared.functions.function(&request.function) else {
         return reply(Err(Error::NoSuchFunction(request.function)));
@@ -45,10 +45,13 @@ pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>) {
         &name,
         limit,
         most,
-        Box::new(move |permit| {
-            call.permit = Some(permit);
-            call.start(&turn, attempt);
-        }),
+        (
+            Box::new(move |permit| {
+                call.permit = Some(permit);
+                call.start(&turn, attempt);
+            }),
+            now_ms,
+        ),
     );
 }
 
@@ -62,7 +65,9 @@ struct Pending {
 impl Pending {
     fn start(self, shared: &Shared, attempt: Attempt) {
         let done = move |outcome, receipt| self.end(&outcome, receipt);
-        shared.functions.start(attempt, Box::new(done));
+        // There is nothing to make durable.
+        let claim = |receipt: Receipt| receipt(Ok(()));
+        shared.functions.start(attempt, Box::new(claim), Box::new(done));
     }
 
     fn refuse(mut self, error: Error) {
@@ -80,7 +85,9 @@ impl Pending {
     fn answer(&mut self, outcome: &Outcome) {
         let state = match outcome {
             Outcome::Succeeded { .. } => Ok(State::Succeeded),
-            Outcome::Failed { .. } => Ok(State::Exhausted { reason: Reason::RetriesExhausted }),
+            Outcome::Failed { .. } | Outcome::Interrupted => {
+                Ok(State::Exhausted { reason: Reason::RetriesExhausted })
+            }
             Outcome::Throttled => Err(Error::Throttled),
         };
         let response = outcome.response();
@@ -100,7 +107,7 @@ impl Drop for Pending {
             (None, Some(reply)) => reply(Err(Error::Throttled)),
             (Some(_), reply) => {
                 self.reply = reply;
-                self.answer(&Outcome::interrupted());
+                self.answer(&Outcome::Interrupted);
             }
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use everstep_asl::model::{Pattern, Resource};
 use everstep_interpreter::{
     Attempt, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Occasion, Payload,
-    Program, Status, effects, task_token,
+    Program, Status, effects,
 };
 use everstep_story::{Entry, RunId, Story};
 use serde_json::{Value, json};
@@ -262,7 +262,7 @@ impl<O: Observer> Driver<O> {
 
     fn job(&self, task: Task, state: &str, name: String, command: String, input: &Value) -> Job {
         let identity = self.runs[task.run.0].execution.identity();
-        let token = task_token(&identity.execution_arn, task.attempt);
+        let token = identity.token_key.token(&identity.execution_arn, task.attempt);
         let attempt = self.story.attempt(task.run, task.attempt.frame);
         let environment = vec![
             ("EVERSTEP_EXECUTION", identity.execution_name.to_string()),

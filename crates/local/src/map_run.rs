@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use everstep_asl::model::Kind;
-use everstep_drivers::map_run::{self, Outcome, Plan, Request, Settings, Stored, item_counts};
+use everstep_drivers::map_run::{
+    self, OUTPUT_BYTES_MAX, Outcome, Plan, Request, Settings, Stored, item_counts,
+};
 use everstep_executions::Report;
 use everstep_interpreter::{FrameId, Identity, Input, Payload, Program};
 use everstep_story::RunId;
@@ -46,6 +48,7 @@ impl<O: Observer> Driver<O> {
             run_arn: everstep_interpreter::map_run::arn(identity, state, plan.run),
             execution_arn: identity.execution_arn.to_string(),
             machine_arn: identity.machine_arn.to_string(),
+            state: state.name.to_string(),
             run: plan.run.number,
             attempt: task.attempt,
             redrives: plan.redrives,
@@ -56,6 +59,7 @@ impl<O: Observer> Driver<O> {
             },
             express: false,
             items: item_counts(plan, map),
+            output_bytes_max: OUTPUT_BYTES_MAX,
             again: false,
         };
         let label = map.label.clone().unwrap_or_else(|| state.name.to_string());
@@ -75,9 +79,19 @@ impl<O: Observer> Driver<O> {
                     map_run::Input::Started(index, Ok(()))
                 }
                 Request::Stop(index) => self.stop_child(task, index),
-                Request::Finish(report) => return self.finish_map_run(task, report),
+                Request::Report(report) => {
+                    self.report_map_run(task, report);
+                    map_run::Input::Reported { counts: true }
+                }
+                Request::Finish => {
+                    self.map_runs.remove(&task);
+                    return;
+                }
                 // Only for children from before.
-                Request::Survey | Request::Redrive(_) | Request::Watch(_) | Request::Look(_) => {
+                Request::Survey { .. }
+                | Request::Redrive(_)
+                | Request::Watch(_)
+                | Request::Look(_) => {
                     continue;
                 }
             };
@@ -115,14 +129,13 @@ impl<O: Observer> Driver<O> {
         }
     }
 
-    fn finish_map_run(&mut self, task: Task, report: Option<Report>) {
-        self.map_runs.remove(&task);
+    fn report_map_run(&mut self, task: Task, report: Report) {
         let attempt = task.attempt;
         match report {
-            Some(Report::MapRunFinished { children }) => {
+            Report::MapRunFinished { children } => {
                 self.push(task, Input::MapRunFinished { attempt, children });
             }
-            Some(Report::MapRunFailed { failure }) => {
+            Report::MapRunFailed { failure } => {
                 self.push(task, Input::MapRunFailed { attempt, failure });
             }
             _ => {}
@@ -150,5 +163,6 @@ fn child_identity(parent: &Identity, label: &str, index: u32) -> Identity {
         role_arn: parent.role_arn.clone(),
         machine_arn: format!("{}/{label}", parent.machine_arn).into(),
         machine_name: machine_name.into(),
+        token_key: parent.token_key,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 
 use everstep_asl::{Machine, Source};
-use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program};
+use everstep_interpreter::{Dialect, Identity, Limits, Payload, Program, TokenKey};
 use everstep_local::mock::{Choice, Mocks};
 use everstep_local::{Answers, Clock, Driver};
 use everstep_story::history::HistoryReader;
@@ -53,6 +53,7 @@ fn check_text(definition: &Source, mocks: &Source, test_case: &str, input: Value
         role_arn: "role".into(),
         machine_arn: "arn:aws:states:r:1:stateMachine:m".into(),
         machine_name: "m".into(),
+        token_key: TokenKey::default(),
     };
     let clock = Clock::skipping(Some(0));
     let mut driver = Driver::new(answers, clock, (), 1, mpsc::channel());

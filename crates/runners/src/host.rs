@@ -16,6 +16,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::bootstrap::Scripts;
 use crate::call::{Call, Ended, Outcome};
 use crate::calls::Calls;
+use crate::claim::Claim;
 use crate::command;
 use crate::environment::Account;
 use crate::function::{Function, Runtime};
@@ -238,6 +239,12 @@ impl Host {
     /// Calls a function and waits for the outcome. Dropping the future cancels the call and kills its code. A
     /// process that has answered continues when the receipt is dropped.
     pub async fn invoke(&self, function: &str, call: Call) -> Ended {
+        self.invoke_claimed(function, call, Claim::default()).await
+    }
+
+    /// The same with a claim, which is made when a process is ready to take the event. If it is refused, the call
+    /// is cancelled.
+    pub async fn invoke_claimed(&self, function: &str, call: Call, claim: Claim) -> Ended {
         let Some(deployed) = lock(&self.functions).get(function).cloned() else {
             return Outcome::NotFound.into();
         };
@@ -246,21 +253,22 @@ impl Host {
             return Outcome::Cancelled.into();
         }
         let ended = tokio::select! {
-            ended = self.run(&deployed, call) => ended,
+            ended = self.run(&deployed, call, claim) => ended,
             _ = cancelled => Outcome::Cancelled.into(),
         };
         drop(entry);
         ended
     }
 
-    async fn run(&self, deployed: &Deployed, call: Call) -> Ended {
+    async fn run(&self, deployed: &Deployed, call: Call, mut claim: Claim) -> Ended {
         match deployed {
             Deployed::Pool(pool) => {
                 let (reply, ended) = oneshot::channel();
-                pool.submit(Job { call, reply });
+                pool.submit(Job { call, claim, reply });
                 ended.await.unwrap_or_else(|_| Outcome::Cancelled.into())
             }
             Deployed::Slots(function, slots) => match slots.take().await {
+                Some(_turn) if !claim.granted().await => Outcome::Cancelled.into(),
                 Some(_turn) => self.run_once(function, call).await,
                 None => Outcome::Throttled.into(),
             },

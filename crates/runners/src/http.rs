@@ -37,6 +37,7 @@ pub(crate) async fn post(
         Err(error) => Err(Box::new(match error.kind() {
             Kind::TimedOut => Error::timed_out(&call.request_id, service.timeout_ms),
             Kind::TooLong => Error::too_large(),
+            Kind::Refused => forbidden(&clean(&error.to_string())),
             _ => socket_error(&clean(&error.to_string())),
         })),
     }
@@ -63,6 +64,12 @@ fn request(service: &Service<'_>, call: &Call) -> Result<Request, String> {
 fn with_urls_as(shown: &str, text: &str) -> String {
     let word = |word| if str::contains(word, "://") { shown } else { word };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Another attempt would be refused too.
+fn forbidden(why: &str) -> Error {
+    let error = Error::new("States.Permissions", Class::User, why.to_owned());
+    Error { permanent: true, ..error }
 }
 
 /// Whether anything was done is not known.

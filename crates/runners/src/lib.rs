@@ -7,6 +7,7 @@
 mod bootstrap;
 mod call;
 mod calls;
+mod claim;
 mod command;
 mod environment;
 mod error;
@@ -20,14 +21,18 @@ mod orphans;
 mod output;
 mod pool;
 mod process;
+mod processes;
 mod remote;
 pub mod shim;
 mod slots;
+#[cfg(target_os = "linux")]
+mod socket_owner;
 mod spawner;
 mod tasks;
 mod worker;
 
 pub use call::{Call, Ended, Outcome, Receipt};
+pub use claim::{Claim, Grant};
 pub use error::{Error, RESPONSE_BYTES_MAX};
 pub use function::{Bootstrap, Function, Runtime};
 pub use host::{Host, Options, Standing};

@@ -50,6 +50,12 @@ pub enum Event {
         pid: u32,
         what: String,
     },
+    /// Somebody else tried to use the Runtime API of a process. Sent for the first of such connections.
+    Refused {
+        function: Arc<str>,
+        pid: u32,
+        what: String,
+    },
     /// A process that an earlier host has left behind was killed.
     Reaped {
         pid: u32,

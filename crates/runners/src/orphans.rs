@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::lock::lock;
+use crate::processes::{self, Stat};
 
 /// Lines of processes that are gone pile up; from here on the file is written anew.
 const LENGTH_MAX: u64 = 64 << 10;
@@ -131,10 +132,9 @@ pub(crate) fn end_session(leader: u32) -> bool {
 /// Processes of a session that have left its first group.
 #[cfg(target_os = "linux")]
 fn members(session: u32) -> Vec<Pid> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| Stat::of(*pid).is_some_and(|stat| stat.session == session && !stat.over))
-        .filter_map(|pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw))
+    processes::all()
+        .filter(|pid| Stat::of(*pid).is_some_and(|stat| stat.session == session && !stat.over))
+        .filter_map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw))
         .collect()
 }
 
@@ -148,47 +148,9 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-struct Stat {
-    session: u32,
-    /// In ticks since the machine was booted.
-    started: u64,
-    over: bool,
-}
-
-impl Stat {
-    fn of(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// The name may hold anything, brackets and spaces included; it ends at the last bracket.
-    fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.rsplit_once(") ")?;
-        let words: Vec<&str> = rest.split(' ').collect();
-        let over = matches!(*words.first()?, "Z" | "X");
-        Some(Self {
-            session: words.get(3)?.parse().ok()?,
-            started: words.get(19)?.parse().ok()?,
-            over,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(text: &str, expected: Option<(u32, u64, bool)>) {
-        let found = Stat::parse(text).map(|stat| (stat.session, stat.started, stat.over));
-        assert_eq!(found, expected, "{text}");
-    }
-
-    #[test]
-    fn stat_is_read_whatever_the_name() {
-        let rest = "0 -1 4194304 101 0 0 0 0 0 0 0 20 0 1 0 2218779 3133440";
-        check(&format!("696 (a) R ) S 683 684 30585 {rest}"), Some((30585, 2218779, false)));
-        check(&format!("696 (cat) Z 683 684 30585 {rest}"), Some((30585, 2218779, true)));
-        check("696 (cat) R 1", None);
-    }
 
     #[test]
     fn entries_are_read_again() {

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::call::{Call, Ended, Outcome};
+use crate::claim::Claim;
 use crate::error::Error;
 use crate::function::Function;
 use crate::host::{Shared, Standing};
@@ -21,6 +22,8 @@ use crate::worker;
 /// A call. When its caller goes away, `reply` is closed.
 pub(crate) struct Job {
     pub(crate) call: Call,
+    /// Asked for by the process that takes it.
+    pub(crate) claim: Claim,
     pub(crate) reply: oneshot::Sender<Ended>,
 }
 

@@ -2,18 +2,26 @@
 //! workers are answered.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use everstep_drivers::activities::{Input, Poll, Queues, Request, Started};
-use everstep_executions::{Cancelled, Error as Engine, ExecutionId, Result, Task};
+use everstep_drivers::activities::{Input, ON_ITS_WAY_MS, Poll, Queues, Request, Started};
+use everstep_executions::{Cancelled, Clock, Error as Engine, ExecutionId, Result, Task};
 use everstep_interpreter::Attempt;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::catalog::{Activity, Catalog};
+use crate::catalog::{Activity, Catalog, Change};
+use crate::service::Service;
+
+/// Where the mark is stored: the moment up to which all tasks that were started are with their workers.
+const MARK: &str = "activities-mark";
+/// How often it is written, while tasks are given to workers.
+const MARK_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) struct Activities {
     catalog: Catalog,
+    clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
 
@@ -23,6 +31,10 @@ struct State {
     /// Workers that wait for an answer.
     workers: HashMap<Poll, mpsc::UnboundedSender<Event>>,
     next_poll: Poll,
+    /// When a task was last given to a worker.
+    given_ms: Option<i64>,
+    /// The mark as the store has it.
+    mark_ms: Option<i64>,
 }
 
 /// What a waiting worker is asked for, and what it gets.
@@ -37,8 +49,46 @@ pub(crate) enum Event {
 }
 
 impl Activities {
-    pub(crate) fn new(catalog: Catalog) -> Self {
-        Self { catalog, state: Mutex::default() }
+    /// Reads which tasks the engine before has left with workers. Without a mark, from before there was one, all that
+    /// were started are: they are left to their timeouts, as they were then.
+    pub(crate) fn new(catalog: Catalog, clock: Arc<dyn Clock>) -> Self {
+        let mark_ms = catalog.find::<i64>(MARK).ok().flatten().map(|mark| mark.value);
+        let queues = Queues::new(mark_ms.unwrap_or_else(|| clock.now_ms()));
+        let state = State { queues, mark_ms, ..State::default() };
+        Self { catalog, clock, state: Mutex::new(state) }
+    }
+
+    async fn write_mark(&self) {
+        if let Some((mark_ms, change)) = self.next_mark(ON_ITS_WAY_MS)
+            && matches!(self.catalog.commit(change).await, Ok(true))
+        {
+            self.state().mark_ms = Some(mark_ms);
+        }
+    }
+
+    /// Writes the mark for the last time: every answer has been sent. Waits for the store.
+    pub(crate) fn close(&self) {
+        if let Some((_, change)) = self.next_mark(0) {
+            self.catalog.commit_and_wait(change);
+        }
+    }
+
+    /// The next mark, if there is something to be marked.
+    fn next_mark(&self, on_its_way_ms: i64) -> Option<(i64, Change)> {
+        let (now_ms, mut state) = (self.clock.now_ms(), self.state());
+        state.queues.tick(now_ms);
+        let State { mark_ms, given_ms, .. } = *state;
+        let wanted =
+            mark_ms.is_none_or(|mark_ms| given_ms.is_some_and(|given_ms| given_ms > mark_ms));
+        // The clock may have been set back.
+        let late = mark_ms.is_some_and(|mark_ms| mark_ms > now_ms);
+        if !wanted && !late {
+            return None;
+        }
+        let next_ms = state.queues.mark_ms(now_ms, on_its_way_ms);
+        let mut change = Change::new();
+        change.put(MARK, &next_ms);
+        (mark_ms != Some(next_ms)).then_some((next_ms, change))
     }
 
     pub(crate) fn lacks(&self, arn: &str) -> bool {
@@ -47,13 +97,14 @@ impl Activities {
 
     /// Gives a task to the worker that has waited longest, or lets it wait.
     pub(crate) fn offer(&self, arn: &str, task: Task) {
-        self.state().handle(Input::Offered { activity: arn.into(), task });
+        let now_ms = self.clock.now_ms();
+        self.state().handle(Input::Offered { activity: arn.into(), task }, now_ms);
     }
 
     /// Nobody wants the result any more; whether the task waited here.
     pub(crate) fn cancel(&self, cancelled: &Cancelled) -> bool {
         let Cancelled { execution, attempt, .. } = *cancelled;
-        self.state().handle(Input::Cancelled { execution, attempt })
+        self.state().handle(Input::Cancelled { execution, attempt }, self.clock.now_ms())
     }
 
     /// A worker that waits for a task of an activity.
@@ -66,16 +117,32 @@ impl Activities {
     }
 }
 
+/// Writes the mark now and then.
+pub(crate) async fn keep_mark(service: Arc<Service>) {
+    loop {
+        service.activities.write_mark().await;
+        // What the shards have dispatched has arrived in the queues a second later.
+        let recovered = service.engine.is_recovered();
+        tokio::time::sleep(MARK_EVERY).await;
+        if recovered {
+            service.activities.state().queues.recover();
+        }
+    }
+}
+
 impl State {
     /// Whether the input withdrew a task.
-    fn handle(&mut self, input: Input) -> bool {
+    fn handle(&mut self, input: Input, now_ms: i64) -> bool {
         let mut withdrawn = false;
-        for request in self.queues.handle(input) {
+        for request in self.queues.handle(input, now_ms) {
             match request {
                 Request::Start { poll, execution, attempt } => {
                     self.send(poll, Event::Start(execution, attempt));
                 }
-                Request::Give { poll, task } => self.send(poll, Event::Give(task)),
+                Request::Give { poll, task } => {
+                    self.given_ms = Some(now_ms);
+                    self.send(poll, Event::Give(task));
+                }
                 Request::Refuse { poll } => self.send(poll, Event::Refuse),
                 Request::Fail { poll } => self.send(poll, Event::Fail),
                 Request::Withdraw { .. } => withdrawn = true,
@@ -106,7 +173,7 @@ impl<'a> Worker<'a> {
         state.next_poll += 1;
         let poll = state.next_poll;
         state.workers.insert(poll, sender);
-        state.handle(Input::Polled { activity: arn.into(), poll });
+        state.handle(Input::Polled { activity: arn.into(), poll }, activities.clock.now_ms());
         drop(state);
         Self { activities, poll, events }
     }
@@ -123,7 +190,9 @@ impl<'a> Worker<'a> {
             Err(Engine::Settled | Engine::NoSuchTask | Engine::NotFound) => Started::Settled,
             Err(_) => Started::Refused,
         };
-        self.activities.state().handle(Input::Started { poll: self.poll, outcome });
+        let (input, now_ms) =
+            (Input::Started { poll: self.poll, outcome }, self.activities.clock.now_ms());
+        self.activities.state().handle(input, now_ms);
     }
 }
 
@@ -131,6 +200,6 @@ impl Drop for Worker<'_> {
     fn drop(&mut self) {
         let mut state = self.activities.state();
         state.workers.remove(&self.poll);
-        state.handle(Input::Left { poll: self.poll });
+        state.handle(Input::Left { poll: self.poll }, self.activities.clock.now_ms());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use everstep_asl::error_name::PERMISSIONS;
 use everstep_asl::model::{Pattern, Resource};
 use everstep_drivers::callback;
 use everstep_executions::{
@@ -92,9 +93,15 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
             let open = service.calls.open(task.execution, task.attempt);
             service.spawn(nested::run(service.clone(), task, call, open));
         }
+        Kind::Http if !service.environment.http_tasks => task.fail(urls_are_refused()),
         Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),
     }
+}
+
+fn urls_are_refused() -> Failure {
+    let cause = "this server does not call URLs for tasks: start it with --http-tasks allow";
+    Failure::new(PERMISSIONS, cause)
 }
 
 impl TaskRunner for Dispatcher {

@@ -10,6 +10,7 @@
 //! It knows nothing of command lines, nor of how problems are shown: a `Frontend` does that.
 
 mod activities;
+mod admission;
 mod args;
 mod catalog;
 mod definition;
@@ -30,11 +31,14 @@ mod status_change;
 pub mod tag_settings;
 mod test_case;
 pub mod test_state;
+mod token_key;
+mod turns;
 mod unsupported;
 
+pub use admission::Admission;
 pub use dispatch::{Notifier, TaskObserver};
 pub use functions::{Functions, SHIM};
-pub use http::{Bounds, Options as HttpOptions, Tls, TlsError, serve};
+pub use http::{Bounds as HttpBounds, Options as HttpOptions, Tls, TlsError, serve};
 pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, run};
 pub use service::{Environment, Parts, Service};
 pub use test_case::TestCases;

@@ -17,9 +17,7 @@ use everstep_executions::{
     Cancelled, Clock, Error as Engine, ExecutionId, Job, Message, Reader, Report, Standing,
     Summary, Task, request_id,
 };
-use everstep_interpreter::{
-    Attempt, Effect, Event, Execution, Failure, Payload, effects, task_token,
-};
+use everstep_interpreter::{Attempt, Effect, Execution, Failure, Payload, attempt_name, effects};
 use serde_json::{Value, json};
 
 pub(crate) use calls::{Calls, Open};
@@ -106,7 +104,7 @@ impl Shell {
             Request::Describe(child) => self.describe(child).map(Input::Described),
             Request::Stop(child) => {
                 let service = &self.service;
-                let stopped = match is_started_by(service, child, &self.task.token()) {
+                let stopped = match is_started_by(service, child, &self.task.attempt_name()) {
                     true => stop(service, child).await,
                     false => Ok(()),
                 };
@@ -151,7 +149,7 @@ impl Shell {
         if waits {
             refuse_express(service, args)?;
         }
-        let begun = begin(service, args, Some(&self.task.token()), None).await?;
+        let begun = begin(service, args, Some(&self.task.attempt_name()), None).await?;
         let answer = json!({ "executionArn": begun.arn, "startDate": timestamp(begun.started_ms) });
         self.child_arn = begun.arn;
         Ok((answer, waits.then(|| ExecutionId::of(&self.child_arn))))
@@ -264,7 +262,7 @@ async fn find_child(service: &Service, cancelled: &Cancelled) -> Option<Executio
         (service.reader.clone(), cancelled.execution, cancelled.attempt);
     let found = tokio::task::spawn_blocking(move || child(&reader, parent, attempt)).await;
     let id = ExecutionId::of(&found.ok()?.ok()??);
-    let token = task_token(&cancelled.execution_arn, cancelled.attempt);
+    let token = attempt_name(&cancelled.execution_arn, cancelled.attempt);
     is_started_by(service, id, &token).then_some(id)
 }
 
@@ -299,15 +297,12 @@ fn child(
         return Ok(None);
     }
     let mut execution = Execution::new(prepared.program.clone(), prepared.identity(&summary.arn));
-    for event in &reader.events(parent)? {
-        execution.apply(event);
-        if matches!(event, Event::TaskScheduled { attempt: scheduled, .. } if *scheduled == attempt)
-        {
-            let asked = effects(&execution, std::slice::from_ref(event)).pop();
-            return Ok(asked.and_then(|effect| child_of(&effect, &summary.arn)));
-        }
-    }
-    Ok(None)
+    let asked = reader.find_event(&summary, |event| {
+        execution.apply(&event);
+        let is_scheduled = event.scheduled() == Some(attempt);
+        is_scheduled.then(|| effects(&execution, &[event]).pop())
+    })?;
+    Ok(asked.flatten().and_then(|effect| child_of(&effect, &summary.arn)))
 }
 
 fn is_awaited_start(resource: &Resource) -> bool {
@@ -325,7 +320,7 @@ fn child_of(effect: &Effect, parent_arn: &str) -> Option<String> {
     let arn = Arn::parse(body["stateMachineArn"].as_str()?).ok()?;
     let ArnKind::StateMachine { name: machine, label: None, .. } = arn.kind else { return None };
     let machine_arn = format!("{}:stateMachine:{machine}", arn.place);
-    let made = || request_id(&task_token(parent_arn, *attempt));
+    let made = || request_id(&attempt_name(parent_arn, *attempt));
     let name = body["name"].as_str().map_or_else(made, str::to_owned);
     Some(execution_arn(&machine_arn, false, &name))
 }

@@ -8,14 +8,15 @@ use everstep_executions::{
     Clock, Engine, Level, Logging, Message, Observer, Prepared, Reader, Reply, Revision, Settings,
     TaskRunner,
 };
-use everstep_interpreter::{Dialect, Limits};
+use everstep_interpreter::{Dialect, Limits, TokenKey};
 use everstep_shards::Error as EngineError;
 use everstep_store::Store;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::activities::Activities;
+use crate::activities::{self, Activities};
+use crate::admission::Admission;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::dispatch::{Dispatcher, Notifier, TaskObserver};
@@ -26,6 +27,7 @@ use crate::operations;
 use crate::removal;
 use crate::tag_settings::{Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
+use crate::turns::Turns;
 
 /// Region and account of ARNs, and the rules of executions.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ pub struct Environment {
     pub account: String,
     pub dialect: Dialect,
     pub limits: Limits,
+    /// Whether the resource of a task may be a URL.
+    pub http_tasks: bool,
 }
 
 impl Default for Environment {
@@ -43,6 +47,7 @@ impl Default for Environment {
             account: "123456789012".to_owned(),
             dialect: Dialect::default(),
             limits: Limits::default(),
+            http_tasks: true,
         }
     }
 }
@@ -59,6 +64,8 @@ pub struct Parts {
     pub functions: Option<Arc<Functions>>,
     pub targets: Arc<dyn Targets>,
     pub test_cases: Option<Arc<dyn TestCases>>,
+    /// Whether new work is accepted.
+    pub admission: Arc<Admission>,
     pub task_observer: Option<Arc<dyn TaskObserver>>,
 }
 
@@ -75,13 +82,14 @@ impl Parts {
             functions: None,
             targets: Arc::new(Syntax),
             test_cases: None,
+            admission: Arc::default(),
             task_observer: None,
         }
     }
 }
 
 pub struct Service {
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) reader: Reader,
     pub(crate) catalog: Catalog,
     pub(crate) activities: Arc<Activities>,
@@ -94,6 +102,12 @@ pub struct Service {
     pub(crate) task_observer: Option<Arc<dyn TaskObserver>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) environment: Environment,
+    admission: Arc<Admission>,
+    pub(crate) token_key: TokenKey,
+    /// For histories, which are read whole.
+    pub(crate) history_turns: Turns,
+    /// For definitions, which are parsed and checked, and for states that are tested.
+    pub(crate) definition_turns: Turns,
     runtime: Handle,
     /// Whether the engine has stopped.
     stopped: watch::Sender<bool>,
@@ -111,12 +125,14 @@ impl Service {
     /// A service that is yet to be started. Must be called within a Tokio runtime.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
+        let token_key = parts.settings.token_key;
         let engine = Engine::new(parts.store.clone(), parts.clock.clone(), parts.settings);
+        let engine = Arc::new(engine);
         let catalog = Catalog::new(parts.store);
         Arc::new(Self {
             reader: engine.reader(),
             engine,
-            activities: Arc::new(Activities::new(catalog.clone())),
+            activities: Arc::new(Activities::new(catalog.clone(), parts.clock.clone())),
             catalog,
             map_runs: Arc::default(),
             calls: Arc::default(),
@@ -127,6 +143,10 @@ impl Service {
             task_observer: parts.task_observer,
             clock: parts.clock,
             environment: parts.environment,
+            admission: parts.admission,
+            token_key,
+            history_turns: Turns::of_processors(),
+            definition_turns: Turns::of_processors(),
             runtime: Handle::current(),
             stopped: watch::Sender::new(false),
             prepared: Mutex::default(),
@@ -141,6 +161,7 @@ impl Service {
     ) -> everstep_executions::Result<()> {
         self.engine.start(Arc::new(Dispatcher { service: self.clone(), notifier }), observer)?;
         self.spawn(removal::look_after(self.clone()));
+        self.spawn(activities::keep_mark(self.clone()));
         Ok(())
     }
 
@@ -151,6 +172,7 @@ impl Service {
         body: &Value,
     ) -> Result<Value, Error> {
         check(operation, body)?;
+        self.admission.check(operation)?;
         operations::run(self, Args::new(operation, body)).await
     }
 
@@ -175,6 +197,7 @@ impl Service {
 
     /// Stops executions, and waits until all that was accepted is durable. Blocks.
     pub fn shut_down(&self) {
+        self.activities.close();
         self.engine.shut_down();
         self.stopped.send_replace(true);
     }
@@ -233,7 +256,10 @@ impl Service {
         let done = Box::new(move |outcome| {
             let _ = sender.send(outcome);
         });
-        let prepared = self.engine.prepare_with(revision, done)?;
+        // Parsing takes long if the definition is large; the caller waits for the disk anyway.
+        let engine = self.engine.clone();
+        let prepared = tokio::task::spawn_blocking(move || engine.prepare_with(revision, done));
+        let prepared = prepared.await.map_err(|_| everstep_executions::Error::Stopped)??;
         durable.await.unwrap_or(Err(everstep_executions::Error::Stopped))?;
         Ok(prepared)
     }

@@ -35,10 +35,16 @@ impl Error {
     }
 
     pub(crate) fn panicked(shard: u16, panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self::Panicked { shard, message: text.unwrap_or("no message").into() }
+        Self::Panicked { shard, message: panic_text(panic).into() }
     }
+}
+
+/// What a panic said.
+#[must_use]
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
 }
 
 impl From<everstep_store::Error> for Error {

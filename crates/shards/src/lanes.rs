@@ -3,6 +3,7 @@
 //! A shard has one owner, which takes its messages one at a time and lets time pass in between; a thread
 //! owns several shards.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use everstep_store::{Batch, Store};
 
-use crate::worker::{Opening, Share, Worker};
+use crate::worker::{Opening, Queue, Share, Worker};
 use crate::{Clock, Error, Failure, Mailbox, Outside, Refused, Settings};
 
 /// What a thread owns.
@@ -30,6 +31,11 @@ pub trait Message: Send + 'static {
 
     /// Answers the sender that it cannot be done.
     fn refuse(self, refused: Refused);
+
+    /// Whether it goes ahead of others, however many wait.
+    fn is_urgent(&self) -> bool {
+        false
+    }
 }
 
 /// The ways to the shards of an engine.
@@ -48,10 +54,30 @@ struct Lane<M: Message> {
     /// Until its thread takes it.
     receiver: Mutex<Option<Receiver<Envelope<M>>>>,
     waiting: Arc<AtomicUsize>,
+    urgent: Arc<Urgent<M>>,
+}
+
+/// What goes ahead of others.
+pub(crate) struct Urgent<M: Message>(Mutex<VecDeque<Envelope<M>>>);
+
+impl<M: Message> Urgent<M> {
+    fn push(&self, envelope: Envelope<M>) {
+        self.queue().push_back(envelope);
+    }
+
+    pub(crate) fn pop(&self) -> Option<Envelope<M>> {
+        self.queue().pop_front()
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Envelope<M>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 pub(crate) enum Envelope<M: Message> {
     Message(Letter<M>),
+    /// Something urgent has come.
+    Look,
     Stop,
 }
 
@@ -115,12 +141,14 @@ impl<M: Message> Lanes<M> {
                 return Err(Refused::Stopped.into());
             };
             let share = Share { index, workers: self.lanes.len(), shards: self.shards };
-            let (waiting, clock) = (lane.waiting.clone(), self.clock.clone());
+            let queue =
+                Queue { receiver, urgent: lane.urgent.clone(), waiting: lane.waiting.clone() };
+            let clock = self.clock.clone();
             let opening =
                 Opening { open: open.clone(), outside: outside.clone(), ready: ready.clone() };
             let thread = thread::Builder::new()
                 .name(format!("{name}-{index}"))
-                .spawn(move || Worker::new(share, receiver, waiting, clock).work(opening));
+                .spawn(move || Worker::new(share, queue, clock).work(opening));
             let thread = thread.map_err(|error| {
                 let why = format!("a thread cannot be started: {error}");
                 Error::Store(everstep_store::Error::Failed(why.into()))
@@ -137,7 +165,7 @@ impl<M: Message> Lanes<M> {
     /// Sends a request. Refused with [`Refused::Busy`] if too many wait already. Never waits.
     pub fn send(&self, message: M) {
         let lane = self.lane(&message);
-        if lane.waiting.load(Ordering::Relaxed) < self.queue_max {
+        if message.is_urgent() || lane.waiting.load(Ordering::Relaxed) < self.queue_max {
             lane.send(message);
         } else if self.is_stopped.load(Ordering::Relaxed) {
             message.refuse(Refused::Stopped);
@@ -199,7 +227,8 @@ impl<M: Message> Mailbox<M> for Lanes<M> {
 impl<M: Message> Lane<M> {
     fn new() -> Self {
         let (sender, receiver) = mpsc::channel();
-        Self { sender, receiver: Mutex::new(Some(receiver)), waiting: Arc::default() }
+        let urgent = Arc::new(Urgent(Mutex::default()));
+        Self { sender, receiver: Mutex::new(Some(receiver)), waiting: Arc::default(), urgent }
     }
 
     fn take_receiver(&self) -> Option<Receiver<Envelope<M>>> {
@@ -208,8 +237,19 @@ impl<M: Message> Lane<M> {
 
     fn send(&self, message: M) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
+        if message.is_urgent() {
+            return self.send_urgently(Envelope::Message(Letter(Some(message))));
+        }
         if self.sender.send(Envelope::Message(Letter(Some(message)))).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn send_urgently(&self, envelope: Envelope<M>) {
+        self.urgent.push(envelope);
+        if self.sender.send(Envelope::Look).is_err() {
+            // The thread is gone: what waits is refused.
+            while self.urgent.pop().is_some() {}
         }
     }
 }

@@ -18,6 +18,7 @@ mod lanes;
 mod ledger;
 mod mailbox;
 mod outbox;
+mod retention;
 pub mod row;
 mod settings;
 mod slots;
@@ -29,13 +30,14 @@ pub use effect::Effect;
 #[doc(hidden)]
 pub use everstep_store::Error as StoreError;
 
-pub use error::{Error, Refused, Result};
+pub use error::{Error, Refused, Result, panic_text};
 pub use failure::{Failure, Outside};
 pub use keys::Id;
 pub use lanes::{Lanes, Message, Shard};
 pub use ledger::Ledger;
 pub use mailbox::Mailbox;
 pub use outbox::{Cursor, DEPTH_MAX, Outbox};
+pub use retention::RetentionLimit;
 pub use settings::Settings;
 pub use slots::{Slot, Slots};
 pub use timers::Timers;

@@ -1,6 +1,7 @@
 //! What can be set for every engine.
 
 use crate::clock::entropy;
+use crate::retention::RetentionLimit;
 
 /// Each bound says what it guards.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct Settings {
     pub workers: usize,
     /// What ids, jitter and the like are drawn from; `None` to draw that too.
     pub seed: Option<u64>,
+    /// How far the clock is trusted when what is old is removed.
+    pub retention_limit: RetentionLimit,
 }
 
 impl Default for Settings {
@@ -28,6 +31,7 @@ impl Default for Settings {
             deliveries_max: 100,
             workers: 0,
             seed: None,
+            retention_limit: RetentionLimit::default(),
         }
     }
 }

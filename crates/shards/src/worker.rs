@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use crate::lanes::{Envelope, Letter, Message, Shard};
+use crate::lanes::{Envelope, Letter, Message, Shard, Urgent};
 use crate::{Clock, Error, Outside, Refused};
 
 /// Messages that a thread takes before it looks at the time again.
@@ -17,11 +17,17 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Worker<S: Shard> {
     owned: Vec<S>,
     share: Share,
-    receiver: Receiver<Envelope<S::Message>>,
-    waiting: Arc<AtomicUsize>,
+    queue: Queue<S::Message>,
     clock: Arc<dyn Clock>,
     /// The shard whose turn it is.
     current: u16,
+}
+
+/// What waits for a thread.
+pub(crate) struct Queue<M: Message> {
+    pub(crate) receiver: Receiver<Envelope<M>>,
+    pub(crate) urgent: Arc<Urgent<M>>,
+    pub(crate) waiting: Arc<AtomicUsize>,
 }
 
 /// Which shards are a thread's: those whose number leaves its own when divided by the number of threads.
@@ -46,13 +52,8 @@ pub(crate) struct Opening<F, O, E> {
 }
 
 impl<S: Shard> Worker<S> {
-    pub(crate) fn new(
-        share: Share,
-        receiver: Receiver<Envelope<S::Message>>,
-        waiting: Arc<AtomicUsize>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { owned: Vec::new(), share, receiver, waiting, clock, current: 0 }
+    pub(crate) fn new(share: Share, queue: Queue<S::Message>, clock: Arc<dyn Clock>) -> Self {
+        Self { owned: Vec::new(), share, queue, clock, current: 0 }
     }
 
     /// All that the thread does. A panic of a shard is a failure of the engine.
@@ -89,28 +90,29 @@ impl<S: Shard> Worker<S> {
     fn run(&mut self) {
         loop {
             let wait = self.tick();
-            let mut next = match self.receiver.recv_timeout(wait) {
+            let mut next = match self.queue.receiver.recv_timeout(wait) {
                 Ok(envelope) => Some(envelope),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let mut taken = 0;
-            while let Some(envelope) = next.take() {
+            while let Some(envelope) = self.queue.urgent.pop().or_else(|| next.take()) {
                 match envelope {
                     Envelope::Stop => return,
+                    Envelope::Look => {}
                     // A message may have come after the one before it was answered: it has its own time.
                     Envelope::Message(letter) => self.handle(letter),
                 }
                 taken += 1;
-                if taken < TAKEN_AT_A_TIME {
-                    next = self.receiver.try_recv().ok();
+                if taken < TAKEN_AT_A_TIME && next.is_none() {
+                    next = self.queue.receiver.try_recv().ok();
                 }
             }
         }
     }
 
     fn handle(&mut self, letter: Letter<S::Message>) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
         let Some(message) = letter.open() else { return };
         self.current = message.shard(self.share.shards);
         let index = usize::from(self.current) / self.share.workers;
@@ -133,10 +135,19 @@ impl<S: Shard> Worker<S> {
 
     /// The shards are gone: answers every message until the engine is stopped.
     fn refuse_all(&self, outside: &impl Outside) {
-        while let Ok(Envelope::Message(letter)) = self.receiver.recv() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            if let Some(message) = letter.open() {
-                message.refuse(outside.latch().refusal(Refused::Stopped));
+        while let Ok(envelope) = self.queue.receiver.recv() {
+            for envelope in
+                std::iter::once(envelope).chain(std::iter::from_fn(|| self.queue.urgent.pop()))
+            {
+                let letter = match envelope {
+                    Envelope::Stop => return,
+                    Envelope::Look => continue,
+                    Envelope::Message(letter) => letter,
+                };
+                self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+                if let Some(message) = letter.open() {
+                    message.refuse(outside.latch().refusal(Refused::Stopped));
+                }
             }
         }
     }

@@ -16,6 +16,8 @@ pub(crate) struct Drivers {
     pub(crate) cancelling: BTreeSet<ExecutionId>,
     /// Tasks of activities that wait for a worker.
     pub(crate) offered: BTreeSet<(ExecutionId, Attempt)>,
+    /// Tasks of activities that a worker was given. Workers outlive the engine.
+    pub(crate) held: BTreeSet<(ExecutionId, Attempt)>,
 }
 
 /// A Map Run, by its parent, the parent's start and its number there.

@@ -1,6 +1,6 @@
 //! What the checkers judge by: all that is known of a run from outside the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use everstep_executions::{
@@ -19,6 +19,8 @@ pub(crate) struct Evidence {
     /// The engine's clock, and the latest it ever was.
     pub(crate) now_ms: i64,
     pub(crate) latest_ms: i64,
+    /// What the clock has shown since the engine started: a decision that was made outside a shard is written later.
+    pub(crate) readings: BTreeSet<i64>,
     /// Counts the engines of the run.
     pub(crate) generation: u32,
     pub(crate) settings: Settings,

@@ -51,6 +51,10 @@ pub enum Fault {
     LosesInvocations,
     /// The disk loses what says that an invocation waits for its retry.
     LosesRetries,
+    /// The disk loses what says that an attempt was interrupted.
+    LosesInterruptions,
+    /// Attempts are started before there is a worker for them.
+    ClaimsWithoutAWorker,
     /// Functions are said to have more slots than they have.
     LendsSlots,
     /// With each attempt code is given the one before it once more.
@@ -79,6 +83,8 @@ pub enum Fault {
     RenamesNested,
     /// Cancellations are confirmed, and nothing is stopped.
     DropsCancellations,
+    /// Tasks of activities are said to be with their workers when they are on their way.
+    MarksEarly,
     /// Tasks of activities are not offered to workers.
     ForgetsOffers,
     /// Failures are said to have been notified, and are not.
@@ -102,6 +108,13 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
             let record = write.value.as_deref().filter(|_| write.space == Space::Invocations);
             let record = record.and_then(|row| Invocation::decode(row).ok());
             !record.is_some_and(|record| matches!(record.state, State::Waiting { .. }))
+        }),
+        Some(Fault::LosesInterruptions) => batch.writes.retain(|write| {
+            let record = (write.space == Space::Invocations).then_some(write.value.as_deref());
+            let record = record.flatten().and_then(|row| Invocation::decode(row).ok());
+            !record.is_some_and(|record| {
+                record.state == State::Accepted && record.attempts.started() > 0
+            })
         }),
         Some(Fault::DropsSteps) => batch.writes.retain(|write| {
             let session = write

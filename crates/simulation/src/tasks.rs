@@ -137,7 +137,7 @@ impl Witness {
     pub(crate) fn see(&mut self, task: &Task, generation: u32, now_ms: i64) -> &mut Tried {
         self.dispatches += 1;
         let known = self.tried.entry((task.execution, task.attempt)).or_insert_with(|| Tried {
-            token: task.token(),
+            token: task.attempt_name(),
             request_id: task.request_id(),
             job: task.job.clone(),
             dispatched: Vec::new(),

@@ -15,7 +15,7 @@ fn the_same_seed_gives_the_same_run() {
 fn check(fault: Fault, checker: &str) {
     assert!(names().any(|name| name == checker), "there is no checker {checker}");
     let options = Options { fault: Some(fault), ..Options::default() };
-    let mut noticed = (1..=200).filter_map(|seed| simulate(seed, &options).err());
+    let mut noticed = (1..=2000).filter_map(|seed| simulate(seed, &options).err());
     assert!(
         noticed.any(|failure| failure.checker == checker),
         "{checker} has not noticed {fault:?}"
@@ -122,6 +122,16 @@ fn lost_retries_of_functions_are_noticed() {
 }
 
 #[test]
+fn a_forgotten_interruption_is_noticed() {
+    check(Fault::LosesInterruptions, "attempts_exact");
+}
+
+#[test]
+fn an_attempt_that_counts_without_a_worker_is_noticed() {
+    check(Fault::ClaimsWithoutAWorker, "what_is_accepted_runs");
+}
+
+#[test]
 fn an_attempt_that_code_is_given_too_late_is_noticed() {
     check(Fault::RunsEarlierAttempts, "no_attempt_after_a_later_one_ended");
 }
@@ -191,4 +201,5 @@ fn children_that_are_not_stopped_are_noticed() {
 #[test]
 fn a_task_that_no_worker_can_find_is_noticed() {
     check(Fault::ForgetsOffers, "no_offered_task_is_stranded");
+    check(Fault::MarksEarly, "no_offered_task_is_stranded");
 }

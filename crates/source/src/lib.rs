@@ -11,6 +11,7 @@ mod nearest;
 mod place;
 pub mod reader;
 mod severity;
+pub mod terminal;
 mod text;
 pub mod words;
 

@@ -147,11 +147,7 @@ impl Rows {
                 let (key, value) = guard.into_inner()?;
                 Ok((key[SHARD_BYTES..].to_vec(), value.to_vec()))
             };
-            if scan.reverse {
-                rows.rev().take(scan.limit).map(row).collect()
-            } else {
-                rows.take(scan.limit).map(row).collect()
-            }
+            if scan.reverse { scan.cut(rows.rev().map(row)) } else { scan.cut(rows.map(row)) }
         })
     }
 

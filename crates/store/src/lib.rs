@@ -73,6 +73,9 @@ pub struct Scan<'s> {
     /// The first key that is too high; empty if none is.
     pub to: &'s [u8],
     pub limit: usize,
+    /// Once the values have this many bytes together, no more rows are read. There may be more then, even if there
+    /// are fewer than `limit`.
+    pub bytes_max: usize,
     /// From the highest key down.
     pub reverse: bool,
 }
@@ -81,7 +84,31 @@ impl<'s> Scan<'s> {
     /// From the lowest key up.
     #[must_use]
     pub fn between(from: &'s [u8], to: &'s [u8], limit: usize) -> Self {
-        Self { from, to, limit, reverse: false }
+        Self { from, to, limit, bytes_max: usize::MAX, reverse: false }
+    }
+
+    /// Reads no more rows once their values have so many bytes.
+    #[must_use]
+    pub fn up_to_bytes(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
+    }
+
+    /// Of rows in the order of the scan, those that it is about.
+    pub fn cut<E>(
+        self,
+        rows: impl Iterator<Item = std::result::Result<Row, E>>,
+    ) -> std::result::Result<Vec<Row>, E> {
+        let mut bytes = 0;
+        let mut found = Vec::new();
+        for row in rows.take(self.limit) {
+            let row = row?;
+            bytes += row.1.len();
+            found.push(row);
+            if bytes >= self.bytes_max {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     #[must_use]

@@ -1,6 +1,7 @@
 //! Rows in memory, in order: what stores that keep nothing on a disk are made of.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ops::Bound;
 
 use crate::{Batch, Error, Expectation, Result, Row, Scan, Shard, Space, Write};
@@ -16,14 +17,15 @@ pub(crate) fn scan(rows: &Rows, shard: Shard, space: Space, scan: Scan<'_>) -> V
         .take_while(|((of, within, _), _)| (*of, *within) == (shard, space))
         .take_while(|((.., key), _)| scan.to.is_empty() || key.as_slice() < scan.to)
         .map(|((.., key), value)| (key.clone(), value.clone()));
-    if scan.reverse {
+    let found = if scan.reverse {
         let mut all: Vec<Row> = inside.collect();
         all.reverse();
-        all.truncate(scan.limit);
-        all
+        scan.cut(all.into_iter().map(Ok::<_, Infallible>))
     } else {
-        inside.take(scan.limit).collect()
-    }
+        scan.cut(inside.map(Ok))
+    };
+    let Ok(found) = found;
+    found
 }
 
 /// Whether a batch may happen: its sizes, and the rows that it expects.

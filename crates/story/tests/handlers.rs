@@ -6,7 +6,7 @@ use std::sync::Arc;
 use everstep_asl::{Dialect, Machine, Options, Source};
 use everstep_interpreter::{
     Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits, Occasion, Program,
-    aws_history, effects,
+    TokenKey, aws_history, effects,
 };
 use everstep_story::history::HistoryReader;
 use everstep_story::{Entry, Happened, Otherwise, RunId, Story, Verdict};
@@ -39,6 +39,7 @@ fn run(machine: Arc<Machine>, dialect: Dialect, tasks: Tasks) -> (Execution, Vec
         role_arn: name(),
         machine_arn: name(),
         machine_name: name(),
+        token_key: TokenKey::default(),
     };
     let mut execution = Execution::new(Arc::new(program), identity);
     let mut inputs = vec![Input::Start { input: json!({ "items": [1, 2] }).into() }];

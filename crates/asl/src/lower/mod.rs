@@ -22,6 +22,7 @@ mod state;
 mod task;
 mod unevaluated;
 mod wait;
+mod weight;
 
 pub(crate) use machine::lower;
 pub(crate) use reader::{Cx, Trail};

@@ -2,7 +2,7 @@
 
 use super::names::{AllNames, Names};
 use super::reader::{Close as _, Cx, Field, Fields, Misplaced, Trail};
-use super::{choice, fail, flow, machine, map, parallel, pass, task, wait};
+use super::{choice, fail, flow, machine, map, parallel, pass, task, wait, weight};
 use everstep_source::Diagnostic;
 use everstep_source::document::{Content, Member, Node};
 
@@ -46,6 +46,7 @@ pub(super) fn lower<'a>(
         query_language: around.machine_language,
         reads_context: reads(&member.value, &|_| true),
         reads_execution_input: reads(&member.value, &may_be_execution_input),
+        is_light: weight::is_light(&member.value),
         flow: DataFlow::default(),
         assign: None,
         kind: Kind::Pass(Pass { result: None, transition: Transition::End }),

@@ -96,6 +96,14 @@ impl Machine {
         }
     }
 
+    /// Whether all states are light, those inside others too. See [`State::is_light`].
+    #[must_use]
+    pub fn is_light(&self) -> bool {
+        let mut is_light = true;
+        self.each_state(&mut |state, _, _| is_light &= state.is_light);
+        is_light
+    }
+
     /// Every state of this machine and those inside it, each with its place.
     pub fn each_state<'m>(&'m self, visit: &mut dyn FnMut(&'m State, &'m Machine, &Place)) {
         self.each_scope(&Place::root(), &mut |machine, place| {
@@ -135,6 +143,9 @@ pub struct State {
     pub reads_context: bool,
     /// Whether they may read the execution's input there, which can be as large as a payload.
     pub reads_execution_input: bool,
+    /// Whether its expressions take next to no time, whatever the data: none of them is a program, scans or filters,
+    /// and there are few.
+    pub is_light: bool,
     pub flow: DataFlow,
     pub assign: Option<Assign>,
     pub kind: Kind,

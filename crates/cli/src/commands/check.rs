@@ -79,7 +79,7 @@ impl Check {
         let checked = check(parsed, others());
         match self.format {
             Format::Text => self.write_text(&checked, good)?,
-            Format::Json => Stream::Data.write(&render::json::report(&checked))?,
+            Format::Json => Stream::Data.write_json(&render::json::report(&checked))?,
         }
         Ok(self.strictness.exit(&checked))
     }

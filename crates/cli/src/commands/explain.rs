@@ -1,6 +1,6 @@
 //! `everstep explain`: what a definition or a function's policy does, in words, without running it.
 
-use everstep_source::nearest;
+use everstep_source::{nearest, terminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -136,7 +136,8 @@ fn find<'m>(machine: &'m Machine, name: &str, file: &str) -> anyhow::Result<Foun
 }
 
 fn json(facts: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(facts)? + "\n")
+    let text = serde_json::to_string_pretty(facts)? + "\n";
+    Ok(terminal::json(&text).into_owned())
 }
 
 fn refuse(parsed: everstep_config::Parsed) -> anyhow::Result<Exit> {

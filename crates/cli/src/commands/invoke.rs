@@ -129,9 +129,8 @@ fn awaited(api: &Api, function: &str, id: &str, as_json: bool) -> anyhow::Result
 fn leave_at_interrupt(id: &str) -> anyhow::Result<()> {
     let id = id.to_owned();
     ctrlc::set_handler(move || {
-        let line = if Stream::Story.is_live() { "\r\x1b[2K" } else { "" };
-        let _ = Stream::Story.write(&format!(
-            "{line}no longer waiting; the invocation keeps running: `everstep invocations show {id}`\n"
+        let _ = Stream::Story.overwrite(&format!(
+            "no longer waiting; the invocation keeps running: `everstep invocations show {id}`\n"
         ));
         std::process::exit(i32::from(Exit::Interrupted as u8));
     })
@@ -140,7 +139,7 @@ fn leave_at_interrupt(id: &str) -> anyhow::Result<()> {
 
 fn write(payload: &str) -> anyhow::Result<()> {
     let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
-    Stream::Data.write(&format!("{}\n", display::payload(payload.trim_end(), room)))
+    Stream::Data.write_json(&format!("{}\n", display::payload(payload.trim_end(), room)))
 }
 
 fn report_failure(function: &str, answer: &Answer, has_key: bool) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Sender};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use everstep_asl::{Machine, Source};
-use everstep_interpreter::{Identity, Limits, Payload, Program, Status};
+use everstep_interpreter::{Identity, Limits, Payload, Program, Status, TokenKey};
 use everstep_local::mock::{Choice, Mocks};
 use everstep_local::{Answers, Clock, Driver, Ended, Function, Wake};
 use everstep_story::{Story, text};
@@ -163,22 +163,26 @@ impl Run {
             role_arn: Arc::from("arn:aws:iam::123456789012:role/everstep"),
             machine_arn: arn("stateMachine", machine),
             machine_name: Arc::from(machine),
+            token_key: TokenKey::default(),
         }
     }
 
     fn write(&self, ended: &Ended, story: &Story) -> anyhow::Result<()> {
         if self.json {
             let document = text::document(&self.name, &ended.status, story);
-            return Stream::Data.write(&pretty(&document));
+            return Stream::Data.write_json(&pretty(&document));
         }
         if self.history {
-            return Stream::Data.write(&pretty(&serde_json::json!({ "events": ended.history })));
+            return Stream::Data
+                .write_json(&pretty(&serde_json::json!({ "events": ended.history })));
         }
         match &ended.status {
             Status::Succeeded { output } if Stream::Data.is_terminal() => {
-                Stream::Data.write(&pretty(output.value()))
+                Stream::Data.write_json(&pretty(output.value()))
             }
-            Status::Succeeded { output } => Stream::Data.write(&format!("{}\n", output.value())),
+            Status::Succeeded { output } => {
+                Stream::Data.write_json(&format!("{}\n", output.value()))
+            }
             _ => Ok(()),
         }
     }

@@ -27,9 +27,13 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_ACCOUNT")]
     account: Option<String>,
 
-    /// Days to keep executions after they end [default: 90]
+    /// Days to keep executions after they end, at least 1 [default: 90]
     #[arg(long, env = "EVERSTEP_RETENTION_DAYS", value_name = "DAYS")]
     retention_days: Option<u32>,
+
+    /// Size of the data directory beyond which new work is refused, such as 20G [default: what the disk has]
+    #[arg(long, env = "EVERSTEP_MAX_DISK", value_name = "SIZE")]
+    max_disk: Option<String>,
 
     /// TLS certificates, PEM
     #[arg(long, env = "EVERSTEP_TLS_CERT", value_name = "FILE")]
@@ -63,6 +67,10 @@ pub(super) struct Common {
     #[arg(long, env = "EVERSTEP_LISTEN", value_name = "ADDRESS")]
     listen: Option<String>,
 
+    /// Another host name under which a server on loopback is reached, such as that of a proxy; repeatable
+    #[arg(long, env = "EVERSTEP_ALLOW_HOST", value_name = "NAME", value_delimiter = ',')]
+    allow_host: Vec<String>,
+
     /// Dialect of definitions: `spec` follows the specification, `aws` the service [default: spec]
     #[arg(long, env = "EVERSTEP_DIALECT", value_name = "DIALECT")]
     dialect: Option<String>,
@@ -70,6 +78,10 @@ pub(super) struct Common {
     /// Endpoint that invokes Lambda functions which are not configured here
     #[arg(long, env = "LAMBDA_ENDPOINT", value_name = "URL")]
     lambda_endpoint: Option<String>,
+
+    /// Whether tasks may have http:// and https:// resources, `allow` or `refuse` [default: allow on loopback]
+    #[arg(long, env = "EVERSTEP_HTTP_TASKS", value_name = "CHOICE")]
+    http_tasks: Option<String>,
 
     /// Scale Wait states and the delays of retries by this factor, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
@@ -80,8 +92,10 @@ impl Common {
     pub(super) fn given(self) -> Given {
         Given {
             listen: self.listen,
+            allowed_hosts: self.allow_host,
             dialect: self.dialect,
             lambda_endpoint: self.lambda_endpoint,
+            http_tasks: self.http_tasks,
             wait_time_scale: self.wait_time_scale,
             ..Given::default()
         }
@@ -118,6 +132,7 @@ impl Serve {
             region: self.region,
             account: self.account,
             retention_days: self.retention_days,
+            max_disk: self.max_disk,
             tls_cert: self.tls_cert,
             tls_key: self.tls_key,
             log_events: self.log_events,

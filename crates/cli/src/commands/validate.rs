@@ -85,9 +85,9 @@ impl Validate {
         }
         match self.format {
             Format::Text => self.write_text(&checked)?,
-            Format::Json => Stream::Data.write(&render::json::report(&checked))?,
-            Format::Sarif => Stream::Data.write(&render::sarif::log(&checked))?,
-            Format::Aws => Stream::Data.write(&render::aws::answer(&checked[0]))?,
+            Format::Json => Stream::Data.write_json(&render::json::report(&checked))?,
+            Format::Sarif => Stream::Data.write_json(&render::sarif::log(&checked))?,
+            Format::Aws => Stream::Data.write_json(&render::aws::answer(&checked[0]))?,
         }
         Ok(if unreadable { Exit::Unusable } else { self.strictness.exit(&checked) })
     }

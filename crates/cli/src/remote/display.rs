@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table};
+use everstep_source::terminal;
 pub(crate) use everstep_story::history::millis;
 pub(crate) use everstep_story::text::{facts, member as text, moment, payload};
 use serde_json::Value;
@@ -29,7 +30,8 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
         .set_header(header.to_vec());
     let names_max = rows.iter().filter_map(|row| Some(row.first()?.chars().count())).max();
     for row in rows {
-        table.add_row(row);
+        // Before columns are measured.
+        table.add_row(row.iter().map(|cell| terminal::text(cell)));
     }
     if names_max.is_some_and(|chars| chars <= NAME_CHARS_MAX)
         && let Some(names) = table.column_mut(0)
@@ -44,7 +46,7 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, nothing: &str) -> R
 
 /// The server's answer as JSON.
 pub(crate) fn json(answer: &Value) -> Result<()> {
-    Stream::Data.write(&pretty(answer))
+    Stream::Data.write_json(&pretty(answer))
 }
 
 /// The server's answer as JSON, or a line for people.

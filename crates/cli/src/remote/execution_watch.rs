@@ -182,5 +182,5 @@ fn status(described: &Value) -> Result<Status> {
 pub(crate) fn write_output(described: &Value) -> Result<()> {
     let Some(output) = described["output"].as_str() else { return Ok(()) };
     let room = if Stream::Data.is_terminal() { 0 } else { usize::MAX };
-    Stream::Data.write(&format!("{}\n", display::payload(output, room)))
+    Stream::Data.write_json(&format!("{}\n", display::payload(output, room)))
 }

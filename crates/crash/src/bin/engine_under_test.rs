@@ -18,7 +18,7 @@ use everstep_executions::{
     Task, TaskRunner,
 };
 use everstep_history::{Failure, FailureStage, Payload};
-use everstep_interpreter::{Status, parse_token};
+use everstep_interpreter::{Status, parse_attempt_name};
 use serde_json::json;
 
 const THREADS: usize = 8;
@@ -165,7 +165,7 @@ impl Worker {
             return (Outcome::Failed, Report::MapRunFailed { failure });
         };
         if resource.pattern() == Pattern::WaitForTaskToken {
-            let (arn, token) = (task.execution_arn.to_string(), task.token());
+            let (arn, token) = (task.execution_arn.to_string(), task.attempt_name());
             // Before the engine knows: it will not ask again then.
             self.voice.say_and_wait(Answer::Callback { arn, token });
             return (Outcome::HandedOn, Report::Submitted { output: Payload::new(json!({})) });
@@ -244,7 +244,7 @@ impl Desk {
                 Message::Redrive { id, reply: self.reply(request, |_| Answer::Redriven { arn }) }
             }
             Request::Report { token, output } => {
-                let (arn, attempt) = parse_token(&token)?;
+                let (arn, attempt) = parse_attempt_name(&token)?;
                 let report = Report::Succeeded { output: Payload::new(output) };
                 let reply = Some(self.reply(request, |()| Answer::Reported { token }));
                 Message::Report { id: ExecutionId::of(&arn), attempt, report, reply }

@@ -1,29 +1,27 @@
 //! One child of a Map Run: what the store has of it, and how the outcome of an EXPRESS child is noted.
 
-use std::sync::Arc;
-
 use everstep_executions::Standing;
-use everstep_history::{Failure, Payload};
+use everstep_history::Payload;
 use everstep_interpreter::Status;
 use serde::{Deserialize, Serialize};
 
-/// How a child ended.
+/// How a child ended. Why it failed is not needed: the parent gets only what has succeeded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub standing: Standing,
-    pub result: Result<Payload, Failure>,
+    /// Of a child that succeeded, unless the run had too many bytes of them already.
+    pub output: Option<Payload>,
 }
 
 impl Outcome {
     #[must_use]
     pub fn of(status: Status) -> Self {
         let standing = Standing::of(&status);
-        let result = match status {
-            Status::Succeeded { output } => Ok(output),
-            Status::Failed { failure } | Status::Aborted { failure } => Err(failure),
-            Status::TimedOut | Status::Running => Err(Failure::default()),
+        let output = match status {
+            Status::Succeeded { output } => Some(output),
+            _ => None,
         };
-        Self { standing, result }
+        Self { standing, output }
     }
 }
 
@@ -31,11 +29,11 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     Absent,
-    /// A STANDARD child. `result` is set once it is over.
+    /// A STANDARD child. `output` is there if it has succeeded and was asked for.
     Execution {
         standing: Standing,
         stopped_ms: Option<i64>,
-        result: Option<Result<Payload, Failure>>,
+        output: Option<Payload>,
     },
     /// The note of an EXPRESS child.
     Saved(SavedOutcome),
@@ -57,11 +55,10 @@ impl Seen {
         let (outcome, stale) = match self {
             Self::Absent => return Verdict::Absent,
             Self::Execution { standing: Standing::Running, .. } => return Verdict::Running,
-            Self::Execution { standing, stopped_ms, result } => {
+            Self::Execution { standing, stopped_ms, output } => {
                 let stale =
                     stopped_ms.zip(redriven_ms).is_some_and(|(stop, redrive)| stop <= redrive);
-                let result = result.unwrap_or_else(|| Err(Failure::default()));
-                (Outcome { standing, result }, stale)
+                (Outcome { standing, output }, stale)
             }
             Self::Saved(saved) => {
                 let stale = saved.redrives != redrives;
@@ -83,48 +80,48 @@ pub struct SavedOutcome {
     redrives: u32,
     standing: u8,
     output: Option<String>,
-    error: Option<String>,
-    cause: Option<String>,
     /// The items of the child, unless it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     items: Option<u64>,
 }
 
 impl SavedOutcome {
-    pub(super) fn of(outcome: &Outcome, redrives: u32, items: u64) -> Self {
-        let standing = outcome.standing as u8;
-        let (output, failure) = match &outcome.result {
-            Ok(output) => (Some(output.text()), Failure::default()),
-            Err(failure) => (None, failure.clone()),
-        };
-        let text = |text: Option<Arc<str>>| text.map(|text| text.to_string());
-        let (error, cause) = (text(failure.error), text(failure.cause));
+    pub(super) fn of(
+        standing: Standing,
+        output: Option<&Payload>,
+        redrives: u32,
+        items: u64,
+    ) -> Self {
+        let output = output.map(Payload::text);
         let items = Some(items).filter(|items| *items != 1);
-        Self { redrives, standing, output, error, cause, items }
+        Self { redrives, standing: standing as u8, output, items }
     }
 
     pub(super) fn items(&self) -> u64 {
         self.items.unwrap_or(1)
     }
 
+    pub(super) fn without_output(self) -> Self {
+        Self { output: None, ..self }
+    }
+
     fn outcome(self) -> Outcome {
         let known = Standing::ALL.into_iter().find(|standing| *standing as u8 == self.standing);
         let standing = known.unwrap_or(Standing::Failed);
-        let output = self.output.and_then(|text| Payload::from_text(&text).ok());
-        let failure =
-            Failure { error: self.error.map(Into::into), cause: self.cause.map(Into::into) };
-        Outcome { standing, result: output.ok_or(failure) }
+        let output = self.output.and_then(|text| Payload::from_stored(&text).ok());
+        Outcome { standing, output }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use everstep_history::Failure;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn check(outcome: &Outcome, items: u64) {
-        let saved = SavedOutcome::of(outcome, 3, items);
+        let saved = SavedOutcome::of(outcome.standing, outcome.output.as_ref(), 3, items);
         let row = serde_json::to_vec(&saved).expect("it is JSON");
         let read: SavedOutcome = serde_json::from_slice(&row).expect("it was written");
         assert_eq!((read.redrives, read.items()), (3, items));
@@ -138,6 +135,8 @@ mod tests {
         check(&Outcome::of(Status::Failed { failure: Failure::new("E", "why") }), 7);
         check(&Outcome::of(Status::Aborted { failure: Failure::default() }), 0);
         check(&Outcome::of(Status::TimedOut), 1);
+        let nested = (0..300).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+        check(&Outcome::of(Status::Succeeded { output: Payload::new(nested) }), 1);
     }
 
     #[test]
@@ -148,7 +147,7 @@ mod tests {
     }
 
     fn verdict(standing: Standing, stopped_ms: Option<i64>, redriven_ms: Option<i64>) -> Verdict {
-        Seen::Execution { standing, stopped_ms, result: None }.verdict(1, redriven_ms)
+        Seen::Execution { standing, stopped_ms, output: None }.verdict(1, redriven_ms)
     }
 
     #[test]
@@ -158,7 +157,7 @@ mod tests {
         assert!(matches!(verdict(Standing::Failed, Some(6), Some(5)), Verdict::Over(_)));
         assert!(matches!(verdict(Standing::Failed, Some(6), None), Verdict::Over(_)));
         assert!(matches!(verdict(Standing::Succeeded, Some(1), Some(5)), Verdict::Over(_)));
-        let saved = SavedOutcome::of(&Outcome::of(Status::TimedOut), 0, 1);
+        let saved = SavedOutcome::of(Standing::TimedOut, None, 0, 1);
         assert_eq!(Seen::Saved(saved).verdict(1, None), Verdict::Stale);
     }
 }

@@ -3,16 +3,18 @@
 //!
 //! A driver first writes its record, then surveys the children that an earlier driver may have left, then starts and
 //! redrives children. It ends when no child is running and none is to be started: it writes the record once more, and
-//! only then reports to the parent. One write is under way at a time.
+//! only then reports to the parent. The notes of EXPRESS children leave when the report is durable: until then a crash
+//! finds them. One write is under way at a time, and each is bounded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 
-use everstep_executions::{Note, Report};
-use everstep_history::{Failure, Payload};
+use everstep_executions::{Note, Report, Standing};
 use everstep_interpreter::Attempt;
 use everstep_interpreter::map_run::too_many_failures;
 
 use super::child::{Outcome, SavedOutcome, Seen, Verdict};
+use super::outputs::{Outputs, too_large};
 use super::record::{self, Record, Settings, Status};
 use super::tally::{Place, Tallies};
 
@@ -20,6 +22,9 @@ use super::tally::{Place, Tallies};
 pub const CHILDREN_MAX: usize = 10_000;
 /// How long a driver pauses when the engine is busy.
 const PAUSE_MS: i64 = 20;
+/// Notes of one write, and their bytes: the last of them may be over.
+pub(super) const NOTES_MAX: usize = 1000;
+pub(super) const NOTES_BYTES_MAX: usize = 1 << 20;
 
 /// What the parent asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +32,8 @@ pub struct Plan {
     pub run_arn: String,
     pub execution_arn: String,
     pub machine_arn: String,
+    /// The Map state.
+    pub state: String,
     /// The number that the run is known by for ever.
     pub run: u32,
     /// The attempt that it is driven under: another one after a redrive.
@@ -38,6 +45,8 @@ pub struct Plan {
     pub express: bool,
     /// How many items each child processes.
     pub items: Vec<u64>,
+    /// Bytes of the array of all outputs that the parent can take.
+    pub output_bytes_max: usize,
     /// It may have been driven before: a crash hides how far it got.
     pub again: bool,
 }
@@ -55,7 +64,7 @@ pub struct Stored {
 pub enum Input {
     /// Answers [`Request::Write`].
     Written(Result<(), Busy>),
-    /// Answers [`Request::Survey`]: what the store has of each child.
+    /// Answers [`Request::Survey`]: what the store has of the first of these children, or of all.
     Surveyed(Vec<Seen>),
     /// Answers [`Request::Start`]. The end of the child may be known before.
     Started(u32, Result<(), Refusal>),
@@ -69,6 +78,8 @@ pub enum Input {
     Stopped(u32, Result<(), Busy>),
     /// Answers [`Request::Look`].
     Looked(u32, Seen),
+    /// Answers [`Request::Report`] when it is durable, or when it does not count because the parent waits no more.
+    Reported { counts: bool },
     /// `UpdateMapRun` has written other settings.
     Changed(Settings),
     /// The parent does not wait for the run any more.
@@ -94,8 +105,12 @@ pub enum Refusal {
 pub enum Request {
     /// Makes notes beside the parent durable.
     Write(Vec<Note>),
-    /// Reads what the store has of all children.
-    Survey,
+    /// Reads what the store has of children, as many of the first as are not too much at a time. Once the outputs are
+    /// too large, none is needed.
+    Survey {
+        children: Range<u32>,
+        outputs: bool,
+    },
     /// Starts a child, and waits for its end.
     Start(u32),
     Redrive(u32),
@@ -104,9 +119,10 @@ pub enum Request {
     Stop(u32),
     /// Reads what the store has of one child.
     Look(u32),
-    /// The run is over, and that is durable. Reports to the parent, unless the run was cancelled: then the
-    /// cancellation is confirmed. The driver is not needed any more.
-    Finish(Option<Report>),
+    /// The run is over, and that is durable: reports to the parent. Not asked for if the run was cancelled.
+    Report(Report),
+    /// All is done. A cancellation is confirmed, and the driver is not needed any more.
+    Finish,
 }
 
 #[derive(Debug)]
@@ -121,9 +137,10 @@ pub struct Driver {
     waiting: BTreeSet<u32>,
     /// Children that are neither waiting nor over.
     active: usize,
-    /// Outcomes of EXPRESS children that are to be noted, and those whose notes are being written.
-    unsaved: Vec<(u32, Outcome)>,
-    saving: Vec<(u32, Outcome)>,
+    outputs: Outputs,
+    /// EXPRESS children whose outcomes are to be noted. The notes of the first `saving` are being written.
+    unsaved: VecDeque<(u32, Standing)>,
+    saving: usize,
     ending: Option<Ending>,
     /// What the engine was too busy for, and when to ask again.
     refused: Vec<Request>,
@@ -134,10 +151,19 @@ pub struct Driver {
 enum Phase {
     /// The record is being written.
     Opening,
-    Surveying,
+    /// The children before `from` are known.
+    Surveying {
+        from: u32,
+    },
     Running,
     /// The record of the end is being written.
     Closing,
+    /// The parent is getting the report.
+    Reporting,
+    /// The notes of children are being removed; those before `from` are gone.
+    Clearing {
+        from: u32,
+    },
     Over,
 }
 
@@ -147,7 +173,7 @@ struct Child {
     state: State,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Pending,
     PendingRedrive,
@@ -157,13 +183,15 @@ enum State {
     Looking,
     /// An EXPRESS child whose outcome is not noted yet.
     Ended,
-    Over(Outcome),
+    Over(Standing),
 }
 
-/// Why a run ends before its children do.
+/// Why a run does not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    Failed,
+    TooManyFailures,
+    /// All children are over, and what they have returned is more than the parent can take.
+    TooLarge,
     Cancelled,
 }
 
@@ -175,7 +203,7 @@ impl State {
             Self::Starting | Self::Redriving | Self::Running | Self::Looking | Self::Ended => {
                 Place::Running
             }
-            Self::Over(outcome) => Place::Over(outcome.standing),
+            Self::Over(standing) => Place::Over(*standing),
         }
     }
 }
@@ -196,15 +224,16 @@ impl Driver {
             waiting: (0..).take(plan.items.len()).collect(),
             tallies,
             active: 0,
-            unsaved: Vec::new(),
-            saving: Vec::new(),
+            outputs: Outputs::new(plan.output_bytes_max),
+            unsaved: VecDeque::new(),
+            saving: 0,
             ending: None,
             refused: Vec::new(),
             paused_until_ms: None,
             record,
             plan,
         };
-        let write = Request::Write(vec![record::record_note(driver.plan.run, &driver.record)]);
+        let write = driver.write_record();
         (driver, vec![write])
     }
 
@@ -251,6 +280,7 @@ impl Driver {
             Input::Stopped(index, Err(Busy)) => self.ask_later(Request::Stop(index), now_ms),
             Input::Stopped(_, Ok(())) | Input::TimePassed => {}
             Input::Looked(index, seen) => self.looked(index, seen, now_ms, requests),
+            Input::Reported { counts } => self.reported(counts, requests),
             Input::Changed(settings) => self.settings = settings,
             Input::Cancelled => self.end_early(Ending::Cancelled, requests),
         }
@@ -267,7 +297,7 @@ impl Driver {
             return;
         }
         if self.ending.is_none() && self.is_exceeded() {
-            self.end_early(Ending::Failed, requests);
+            self.end_early(Ending::TooManyFailures, requests);
         }
         while self.ending.is_none()
             && self.active < self.room()
@@ -431,15 +461,30 @@ impl Driver {
     }
 
     fn surveyed(&mut self, seen: Vec<Seen>, requests: &mut Vec<Request>) {
-        if self.phase != Phase::Surveying {
+        let Phase::Surveying { from } = self.phase else { return };
+        let mut next = from;
+        for (index, seen) in (from..self.count()).zip(seen) {
+            let verdict = seen.verdict(self.record.redrives, self.record.redriven_ms);
+            self.waiting.remove(&index);
+            self.found(index, verdict, requests);
+            next = index + 1;
+        }
+        // A child that was not seen has not been started.
+        if next == from { self.phase = Phase::Running } else { self.survey(next, requests) }
+    }
+
+    fn survey(&mut self, from: u32, requests: &mut Vec<Request>) {
+        let (children, outputs) = (from..self.count(), !self.outputs.is_exceeded());
+        if children.is_empty() {
+            self.phase = Phase::Running;
             return;
         }
-        self.phase = Phase::Running;
-        self.waiting.clear();
-        for (index, seen) in (0..).zip(seen).take(self.children.len()) {
-            let verdict = seen.verdict(self.record.redrives, self.record.redriven_ms);
-            self.found(index, verdict, requests);
-        }
+        self.phase = Phase::Surveying { from };
+        requests.push(Request::Survey { children, outputs });
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.children.len()).unwrap_or(u32::MAX)
     }
 
     /// Takes up a child as the store has it.
@@ -458,7 +503,10 @@ impl Driver {
                 requests.push(Request::Watch(index));
                 self.runs(index, requests);
             }
-            Verdict::Over(outcome) => self.set(index, State::Over(outcome)),
+            Verdict::Over(outcome) => {
+                let standing = self.keep(index, outcome);
+                self.set(index, State::Over(standing));
+            }
         }
     }
 
@@ -466,67 +514,85 @@ impl Driver {
         if !matches!(self.children[index as usize].state, State::Starting | State::Running) {
             return;
         }
+        let standing = self.keep(index, outcome);
         if self.plan.express {
             self.set(index, State::Ended);
-            self.unsaved.push((index, outcome));
+            self.unsaved.push_back((index, standing));
         } else {
-            self.settle(index, outcome);
+            self.settle(index, standing);
         }
     }
 
-    fn settle(&mut self, index: u32, outcome: Outcome) {
-        self.active -= 1;
-        self.set(index, State::Over(outcome));
+    fn keep(&mut self, index: u32, outcome: Outcome) -> Standing {
+        if outcome.standing == Standing::Succeeded {
+            self.outputs.add(index, outcome.output);
+        }
+        outcome.standing
     }
 
-    /// Notes the outcomes of EXPRESS children, all that have come meanwhile at once.
+    fn settle(&mut self, index: u32, standing: Standing) {
+        self.active -= 1;
+        self.set(index, State::Over(standing));
+    }
+
+    /// Notes the outcomes of EXPRESS children, many of those that have come meanwhile at once.
     fn save(&mut self, requests: &mut Vec<Request>) {
-        if !self.saving.is_empty() || self.unsaved.is_empty() {
+        if self.saving > 0 || self.unsaved.is_empty() {
             return;
         }
-        self.saving = std::mem::take(&mut self.unsaved);
-        let (run, redrives) = (self.plan.run, self.record.redrives);
-        let note = |(index, outcome): &(u32, Outcome)| {
-            let saved = SavedOutcome::of(outcome, redrives, self.items(*index));
-            record::outcome_note(run, *index, &saved)
-        };
-        requests.push(Request::Write(self.saving.iter().map(note).collect()));
+        let (mut notes, mut bytes) = (Vec::new(), 0);
+        for (index, standing) in &self.unsaved {
+            if notes.len() == NOTES_MAX || bytes >= NOTES_BYTES_MAX {
+                break;
+            }
+            let note = self.outcome_note(*index, *standing);
+            bytes += note.text.as_ref().map_or(0, Vec::len);
+            notes.push(note);
+        }
+        self.saving = notes.len();
+        requests.push(Request::Write(notes));
+    }
+
+    fn outcome_note(&self, index: u32, standing: Standing) -> Note {
+        let (output, redrives) = (self.outputs.get(index), self.record.redrives);
+        let saved = SavedOutcome::of(standing, output, redrives, self.items(index));
+        record::outcome_note(self.plan.run, index, &saved)
     }
 
     fn written(&mut self, outcome: Result<(), Busy>, now_ms: i64, requests: &mut Vec<Request>) {
         match (self.phase, outcome) {
             (Phase::Opening, Ok(())) if self.plan.again || self.record.redrives > 0 => {
-                self.phase = Phase::Surveying;
-                requests.push(Request::Survey);
+                self.survey(0, requests);
             }
             (Phase::Opening, Ok(())) => self.phase = Phase::Running,
-            (Phase::Opening, Err(Busy)) => {
-                let note = record::record_note(self.plan.run, &self.record);
-                self.ask_later(Request::Write(vec![note]), now_ms);
-            }
-            (Phase::Running, Ok(())) => {
-                for (index, outcome) in std::mem::take(&mut self.saving) {
-                    self.settle(index, outcome);
-                }
-            }
-            (Phase::Running, Err(Busy)) => {
-                let saving = std::mem::take(&mut self.saving);
-                self.unsaved.splice(0..0, saving);
-                self.pause(now_ms);
-            }
-            (Phase::Closing, Ok(())) => {
-                self.phase = Phase::Over;
-                requests.push(Request::Finish(self.report()));
-            }
-            (Phase::Closing, Err(Busy)) => {
-                let write = Request::Write(self.closing_notes());
+            (Phase::Opening | Phase::Closing, Err(Busy)) => {
+                let write = self.write_record();
                 self.ask_later(write, now_ms);
             }
-            (Phase::Surveying | Phase::Over, _) => {}
+            (Phase::Running, Ok(())) => {
+                let saved: Vec<_> = self.unsaved.drain(..self.saving).collect();
+                self.saving = 0;
+                saved.into_iter().for_each(|(index, standing)| self.settle(index, standing));
+            }
+            (Phase::Running, Err(Busy)) => {
+                self.saving = 0;
+                self.pause(now_ms);
+            }
+            (Phase::Closing, Ok(())) => self.report(requests),
+            (Phase::Clearing { from }, Ok(())) => self.clear(self.clearing(from).end, requests),
+            (Phase::Clearing { from }, Err(Busy)) => {
+                let write = Request::Write(self.removals(from));
+                self.ask_later(write, now_ms);
+            }
+            (Phase::Surveying { .. } | Phase::Reporting | Phase::Over, _) => {}
         }
     }
 
     fn end_early(&mut self, ending: Ending, requests: &mut Vec<Request>) {
+        if matches!(self.phase, Phase::Closing | Phase::Reporting | Phase::Clearing { .. }) {
+            // It has ended, and its children with it.
+            return;
+        }
         if self.ending.replace(ending).is_some() {
             // The children have been stopped.
             return;
@@ -540,44 +606,67 @@ impl Driver {
 
     fn close(&mut self, now_ms: i64, requests: &mut Vec<Request>) {
         self.phase = Phase::Closing;
+        if self.ending.is_none() && self.outputs.is_exceeded() {
+            self.ending = Some(Ending::TooLarge);
+        }
         self.record.tallies = self.tallies;
         self.record.stopped_ms = Some(now_ms);
         self.record.status = match self.ending {
             None => Status::Succeeded,
-            Some(Ending::Failed) => Status::Failed,
+            Some(Ending::TooManyFailures | Ending::TooLarge) => Status::Failed,
             Some(Ending::Cancelled) => Status::Aborted,
         };
-        requests.push(Request::Write(self.closing_notes()));
+        requests.push(self.write_record());
     }
 
-    /// The record; the outcomes of children leave when they become part of the parent.
-    fn closing_notes(&self) -> Vec<Note> {
-        let run = self.plan.run;
-        let forgotten = match self.record.status {
-            Status::Succeeded if self.plan.express => self.children.len(),
-            _ => 0,
+    fn write_record(&self) -> Request {
+        Request::Write(vec![record::record_note(self.plan.run, &self.record)])
+    }
+
+    fn report(&mut self, requests: &mut Vec<Request>) {
+        let failed = |failure| Report::MapRunFailed { failure };
+        let report = match self.ending {
+            Some(Ending::Cancelled) => return self.finish(requests),
+            Some(Ending::TooManyFailures) => failed(too_many_failures()),
+            Some(Ending::TooLarge) => failed(too_large(&self.plan.state)),
+            None => Report::MapRunFinished { children: self.outputs.take(self.count()) },
         };
-        let forget = (0..).take(forgotten).map(|index| record::forget_note(run, index));
-        forget.chain([record::record_note(run, &self.record)]).collect()
+        self.phase = Phase::Reporting;
+        requests.push(Request::Report(report));
     }
 
-    fn report(&mut self) -> Option<Report> {
-        match self.record.status {
-            Status::Aborted | Status::Running => None,
-            Status::Failed => Some(Report::MapRunFailed { failure: too_many_failures() }),
-            Status::Succeeded => {
-                let children = std::mem::take(&mut self.children);
-                let children = children.into_iter().map(|child| result(child.state)).collect();
-                Some(Report::MapRunFinished { children })
-            }
+    /// The outcomes of EXPRESS children are not needed once they are part of the parent. A run that did not succeed may
+    /// be redriven, and so may one whose success does not count.
+    fn reported(&mut self, counts: bool, requests: &mut Vec<Request>) {
+        if self.phase != Phase::Reporting {
+            return;
+        }
+        match counts && self.plan.express && self.ending.is_none() {
+            true => self.clear(0, requests),
+            false => self.finish(requests),
         }
     }
-}
 
-fn result(state: State) -> Result<Payload, Failure> {
-    match state {
-        State::Over(outcome) => outcome.result,
-        _ => Err(Failure::default()),
+    fn clear(&mut self, from: u32, requests: &mut Vec<Request>) {
+        if self.clearing(from).is_empty() {
+            return self.finish(requests);
+        }
+        self.phase = Phase::Clearing { from };
+        requests.push(Request::Write(self.removals(from)));
+    }
+
+    /// The children whose notes are removed at a time.
+    fn clearing(&self, from: u32) -> Range<u32> {
+        from..self.count().min(from.saturating_add(NOTES_MAX as u32))
+    }
+
+    fn removals(&self, from: u32) -> Vec<Note> {
+        self.clearing(from).map(|index| record::forget_note(self.plan.run, index)).collect()
+    }
+
+    fn finish(&mut self, requests: &mut Vec<Request>) {
+        self.phase = Phase::Over;
+        requests.push(Request::Finish);
     }
 }
 

@@ -9,6 +9,7 @@
 //! - `abort`: ends a run that was cancelled and has no driver;
 //! - `child`: one child, and how its outcome is noted;
 //! - `family`: how the children of a run are named and started;
+//! - `outputs`: the outputs of the children, within a bound;
 //! - `record`: the rows of a run;
 //! - `tally`: how many children and items have which status;
 //! - `read`: what the store has of a run.
@@ -17,6 +18,7 @@ mod abort;
 mod child;
 mod driver;
 mod family;
+mod outputs;
 mod read;
 mod record;
 mod tally;
@@ -27,6 +29,7 @@ pub use abort::{Abort, AbortInput, AbortRequest};
 pub use child::{Outcome, SavedOutcome, Seen};
 pub use driver::{Busy, CHILDREN_MAX, Driver, Input, Plan, Refusal, Request, Stored};
 pub use family::{Family, ITEMS, MAP_RUN, item_counts, map_state};
+pub use outputs::OUTPUT_BYTES_MAX;
 pub use read::{
     Found, child, children, find, of_execution, record_of, running, settings_of, survey,
 };

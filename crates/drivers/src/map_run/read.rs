@@ -1,15 +1,19 @@
 //! What the store has of Map Runs and their children. Reads beside the shards, and may wait for the disk.
 
+use std::ops::Range;
+
 use everstep_executions::{ExecutionId, ListId, Reader, Result, Standing, Summary};
-use everstep_history::{Event, Failure, Payload};
+use everstep_history::{Event, Payload};
 use serde::de::DeserializeOwned;
 
 use super::child::{SavedOutcome, Seen};
 use super::family::{Family, ITEMS};
 use super::record::{self, CHILD, PREFIX, RECORD, Record, SETTINGS, Settings, damaged, decoded};
 
-/// Children that are read at a time.
+/// Children that are read at a time, without their outputs.
 const CHILDREN_AT_A_TIME: usize = 500;
+/// Children that are read at a time, each with an output.
+const OUTPUTS_AT_A_TIME: usize = 100;
 
 /// A run, with the execution that has started it and its number there.
 #[derive(Debug, Clone)]
@@ -26,17 +30,19 @@ impl Found {
     }
 }
 
-/// The runs of an execution, in the order of their starts.
+/// The runs of an execution, in the order of their starts. The notes of their children are passed over.
 pub fn of_execution(reader: &Reader, execution: ExecutionId) -> Result<Vec<Found>> {
-    let mut found = Vec::new();
-    for (key, text) in reader.notes(execution, PREFIX)? {
-        let Some((run, kind)) = key[PREFIX.len()..].split_first_chunk() else { continue };
-        if kind == RECORD.as_bytes() {
-            let (run, record) = (u32::from_be_bytes(*run), decoded(&text)?);
+    let (mut found, mut from) = (Vec::new(), PREFIX.to_vec());
+    loop {
+        let next = reader.notes_from(execution, PREFIX, &from, 1)?;
+        let run = next.first().and_then(|(key, _)| key[PREFIX.len()..].first_chunk());
+        let Some(run) = run.map(|run| u32::from_be_bytes(*run)) else { return Ok(found) };
+        if let Some(record) = record_of(reader, execution, run)? {
             found.push(Found { execution, run, record });
         }
+        let Some(after) = run.checked_add(1) else { return Ok(found) };
+        from = record::key(after, "");
     }
-    Ok(found)
 }
 
 /// The run of an execution with this number, if it has this ARN.
@@ -66,52 +72,78 @@ fn one<T: DeserializeOwned>(
     exact.map(|(_, text)| decoded(&text)).transpose()
 }
 
-/// What the store has of the first `count` children of a run, by index.
+/// What the store has of some children of a run, of those from `from` on: at least one unless there is none. `outputs`
+/// says whether their outputs are wanted.
 pub fn survey(
     reader: &Reader,
     family: &Family,
     parent: ExecutionId,
     run: u32,
-    count: usize,
+    children: Range<u32>,
+    outputs: bool,
 ) -> Result<Vec<Seen>> {
-    if !family.is_express() {
-        return (0..).take(count).map(|index| child(reader, family, index)).collect();
+    if family.is_express() {
+        return survey_notes(reader, parent, run, children, outputs);
     }
-    let mut seen = vec![Seen::Absent; count];
-    for (index, saved) in saved(reader, parent, run)? {
-        if let Some(slot) = seen.get_mut(index as usize) {
-            *slot = Seen::Saved(saved);
-        }
+    let page = children.take(OUTPUTS_AT_A_TIME);
+    page.map(|index| seen(reader, family, index, outputs)).collect()
+}
+
+fn survey_notes(
+    reader: &Reader,
+    parent: ExecutionId,
+    run: u32,
+    children: Range<u32>,
+    outputs: bool,
+) -> Result<Vec<Seen>> {
+    let page = saved(reader, parent, run, children.start)?;
+    let is_last = page.len() < OUTPUTS_AT_A_TIME;
+    let mut seen = Vec::new();
+    for (index, saved) in page.into_iter().take_while(|(index, _)| children.contains(index)) {
+        seen.resize((index - children.start) as usize, Seen::Absent);
+        seen.push(Seen::Saved(if outputs { saved } else { saved.without_output() }));
+    }
+    if is_last || seen.is_empty() {
+        seen.resize(children.len(), Seen::Absent);
     }
     Ok(seen)
 }
 
 /// What the store has of a STANDARD child.
 pub fn child(reader: &Reader, family: &Family, index: u32) -> Result<Seen> {
+    seen(reader, family, index, true)
+}
+
+fn seen(reader: &Reader, family: &Family, index: u32, outputs: bool) -> Result<Seen> {
     let Some(summary) = reader.summary(family.id(index))? else { return Ok(Seen::Absent) };
-    let result = match summary.standing {
-        Standing::Running => None,
-        _ => Some(result(reader, &summary)?),
-    };
-    Ok(Seen::Execution { standing: summary.standing, stopped_ms: summary.stopped_ms, result })
+    let (standing, stopped_ms) = (summary.standing, summary.stopped_ms);
+    if standing != Standing::Succeeded || !outputs {
+        return Ok(Seen::Execution { standing, stopped_ms, output: None });
+    }
+    // Its last steps are the first that leave when it is removed.
+    Ok(match output(reader, &summary)? {
+        None => Seen::Absent,
+        output => Seen::Execution { standing, stopped_ms, output },
+    })
 }
 
-fn result(reader: &Reader, summary: &Summary) -> Result<std::result::Result<Payload, Failure>> {
+fn output(reader: &Reader, summary: &Summary) -> Result<Option<Payload>> {
     let last = reader.first_and_last(summary)?.map(|(_, last)| last).unwrap_or_default();
-    let result = last.into_iter().rev().find_map(|event| match event {
-        Event::ExecutionSucceeded { output, .. } => Some(Ok(output)),
-        Event::ExecutionFailed { failure, .. } | Event::ExecutionAborted { failure, .. } => {
-            Some(Err(failure))
-        }
+    Ok(last.into_iter().rev().find_map(|event| match event {
+        Event::ExecutionSucceeded { output, .. } => Some(output),
         _ => None,
-    });
-    Ok(result.unwrap_or_else(|| Err(Failure::default())))
+    }))
 }
 
-/// The outcomes that are noted of the EXPRESS children of a run, by index.
-fn saved(reader: &Reader, parent: ExecutionId, run: u32) -> Result<Vec<(u32, SavedOutcome)>> {
-    let prefix = record::key(run, CHILD);
-    let notes = reader.notes(parent, &prefix)?;
+/// Some outcomes that are noted of the EXPRESS children of a run from this index on, with their indexes.
+fn saved(
+    reader: &Reader,
+    parent: ExecutionId,
+    run: u32,
+    from: u32,
+) -> Result<Vec<(u32, SavedOutcome)>> {
+    let (prefix, from) = (record::key(run, CHILD), record::outcome_key(run, from));
+    let notes = reader.notes_from(parent, &prefix, &from, OUTPUTS_AT_A_TIME)?;
     let read = |(key, text): (Vec<u8>, Vec<u8>)| {
         let index = key.get(prefix.len()..).and_then(|index| index.try_into().ok());
         let index = index.map(u32::from_be_bytes).ok_or_else(|| damaged(&"its key is short"))?;
@@ -127,20 +159,24 @@ pub fn running(reader: &Reader, found: &Found) -> Result<Vec<ExecutionId>> {
     Ok(page.executions.iter().map(Summary::id).collect())
 }
 
-/// All children of a run that the store knows, each with its number of items and without its result.
+/// All children of a run that the store knows, each with its number of items and without its output.
 pub fn children(reader: &Reader, found: &Found) -> Result<Vec<(Seen, u64)>> {
-    let saved = saved(reader, found.execution, found.run)?.into_iter().map(|(_, saved)| {
-        let items = saved.items();
-        (Seen::Saved(saved), items)
-    });
-    let mut all: Vec<(Seen, u64)> = saved.collect();
+    let (mut all, mut from) = (Vec::new(), Some(0));
+    while let Some(index) = from {
+        let page = saved(reader, found.execution, found.run, index)?;
+        from = page.last().and_then(|(last, _)| last.checked_add(1));
+        all.extend(page.into_iter().map(|(_, saved)| {
+            let items = saved.items();
+            (Seen::Saved(saved.without_output()), items)
+        }));
+    }
     let (list, mut from) = (ListId::of(&found.record.arn), None);
     loop {
         let page = reader.list(list, None, from, CHILDREN_AT_A_TIME)?;
         for Summary { standing, stopped_ms, labels, .. } in page.executions {
             let items = labels.iter().find(|(name, _)| name == ITEMS);
             let items = items.and_then(|(_, items)| items.parse().ok()).unwrap_or(1);
-            all.push((Seen::Execution { standing, stopped_ms, result: None }, items));
+            all.push((Seen::Execution { standing, stopped_ms, output: None }, items));
         }
         from = page.next;
         if from.is_none() {

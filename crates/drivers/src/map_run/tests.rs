@@ -1,7 +1,7 @@
 //! A Map Run in a small world of its own: an engine that answers in any order, that is busy at times and that crashes
 //! after every step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use everstep_executions::{ExecutionId, Note, Report, Standing};
 use everstep_history::{Attempt, Failure, FrameId, Payload};
@@ -27,6 +27,7 @@ struct Case {
     /// The parent is stopped after so many steps.
     cancelled_at: Option<usize>,
     busy: bool,
+    output_bytes_max: usize,
 }
 
 const CASE: Case = Case {
@@ -37,7 +38,11 @@ const CASE: Case = Case {
     failing: &[],
     cancelled_at: None,
     busy: false,
+    output_bytes_max: OUTPUT_BYTES_MAX,
 };
+
+/// Children that are surveyed at a time.
+const SURVEYED: usize = 3;
 
 /// A child as the engine has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +69,11 @@ struct World {
     asked: Vec<Request>,
     answers: Vec<Input>,
     watched: BTreeSet<u32>,
-    finished: Option<Option<Report>>,
+    /// EXPRESS children whose success was noted at some time.
+    noted: BTreeSet<u32>,
+    /// What the parent has got of the current attempt. It is durable.
+    reported: Option<Report>,
+    finished: bool,
 }
 
 impl World {
@@ -82,28 +91,34 @@ impl World {
             asked: Vec::new(),
             answers: Vec::new(),
             watched: BTreeSet::new(),
-            finished: None,
+            noted: BTreeSet::new(),
+            reported: None,
+            finished: false,
         }
     }
 
     /// Drives the run to its end. After `crash_at` steps, all that only memory knows is lost once.
     fn run(&mut self, crash_at: Option<usize>) -> Option<Report> {
         let mut crashed = false;
-        self.finished = None;
+        (self.finished, self.reported) = (false, None);
         let mut driver = self.open(false);
         loop {
             if !crashed && crash_at.is_some_and(|at| self.steps >= at) {
                 crashed = true;
                 self.crash();
+                // An attempt with a result is not dispatched again.
+                if self.reported.is_some() {
+                    return self.reported.take();
+                }
                 if self.cancelled {
                     self.abort();
                     return None;
                 }
                 driver = self.open(true);
             }
-            if let Some(report) = self.finished.take() {
+            if self.finished {
                 assert!(driver.is_over());
-                return report;
+                return self.reported.take();
             }
             self.step(&mut driver);
             self.check(&driver);
@@ -115,6 +130,7 @@ impl World {
             run_arn: "arn:aws:states:r:1:mapRun:m/each:e-1".to_owned(),
             execution_arn: PARENT.to_owned(),
             machine_arn: "arn:aws:states:r:1:stateMachine:m".to_owned(),
+            state: "each".to_owned(),
             run: 1,
             attempt: Attempt { frame: FrameId::ROOT, number: 1 + self.redrives },
             redrives: self.redrives,
@@ -125,6 +141,7 @@ impl World {
             },
             express: self.case.express,
             items: (0..u64::from(self.case.children)).collect(),
+            output_bytes_max: self.case.output_bytes_max,
             again,
         };
         let stored = Stored { record: self.record(), settings: None };
@@ -142,7 +159,7 @@ impl World {
         self.asked.clear();
         self.answers.clear();
         self.watched.clear();
-        self.finished = None;
+        self.finished = false;
         if self.case.express {
             self.children.retain(|_, row| row.outcome.is_some());
         }
@@ -197,8 +214,15 @@ impl World {
                 self.write(notes);
                 Some(Input::Written(Ok(())))
             }
-            Request::Survey => {
-                Some(Input::Surveyed((0..self.case.children).map(|i| self.seen(i)).collect()))
+            Request::Survey { children, outputs } => {
+                let seen = children.take(SURVEYED).map(|index| match self.seen(index) {
+                    Seen::Saved(saved) if !outputs => Seen::Saved(saved.without_output()),
+                    Seen::Execution { standing, stopped_ms, .. } if !outputs => {
+                        Seen::Execution { standing, stopped_ms, output: None }
+                    }
+                    seen => seen,
+                });
+                Some(Input::Surveyed(seen.collect()))
             }
             Request::Look(index) => Some(Input::Looked(index, self.seen(index))),
             Request::Start(index) if busy => Some(Input::Started(index, Err(Refusal::Busy))),
@@ -212,8 +236,13 @@ impl World {
                 self.stop(index);
                 Some(Input::Stopped(index, Ok(())))
             }
-            Request::Finish(report) => {
-                assert!(self.finished.replace(report).is_none(), "it finishes once");
+            Request::Report(report) if !self.cancelled => {
+                assert!(self.reported.replace(report).is_none(), "it reports once");
+                Some(Input::Reported { counts: true })
+            }
+            Request::Report(_) => Some(Input::Reported { counts: false }),
+            Request::Finish => {
+                assert!(!std::mem::replace(&mut self.finished, true), "it finishes once");
                 None
             }
         };
@@ -221,15 +250,28 @@ impl World {
     }
 
     fn write(&mut self, notes: Vec<Note>) {
+        assert!(notes.len() <= driver::NOTES_MAX, "a write is bounded");
+        let bytes = |note: &Note| note.text.as_ref().map_or(0, Vec::len);
+        let before_last = notes.iter().rev().skip(1).map(bytes).sum::<usize>();
+        assert!(before_last < driver::NOTES_BYTES_MAX, "and so are its bytes");
         for Note { key, text } in notes {
             match text {
                 Some(text) => self.notes.insert(key, text),
                 None => self.notes.remove(&key),
             };
         }
+        if self.case.express {
+            let succeeded = (0..self.case.children).filter(|index| {
+                let place = self.seen(*index).verdict(0, None);
+                matches!(place, child::Verdict::Over(over) if over.standing == Standing::Succeeded)
+            });
+            let succeeded: Vec<u32> = succeeded.collect();
+            self.noted.extend(succeeded);
+        }
     }
 
     fn start(&mut self, index: u32) -> Result<(), Refusal> {
+        assert!(!self.noted.contains(&index), "what is noted does not run again");
         // A redrive starts an EXPRESS child as another execution.
         let known = self.children.get(&index).map(|row| (row.outcome.is_some(), row.runs));
         let runs = match known {
@@ -297,7 +339,7 @@ impl World {
         self.children.get(&index).map_or(Seen::Absent, |row| Seen::Execution {
             standing: row.outcome.as_ref().map_or(Standing::Running, |over| over.standing),
             stopped_ms: row.stopped_ms,
-            result: row.outcome.as_ref().map(|outcome| outcome.result.clone()),
+            output: row.outcome.as_ref().and_then(|outcome| outcome.output.clone()),
         })
     }
 
@@ -405,6 +447,13 @@ fn check(case: Case, status: Status, each: impl Fn(&mut World, Option<Report>)) 
     }
 }
 
+fn failure(report: Option<Report>) -> Failure {
+    match report {
+        Some(Report::MapRunFailed { failure }) => failure,
+        other => panic!("it has failed: {other:?}"),
+    }
+}
+
 fn finished(report: Option<Report>) -> Vec<Result<Payload, Failure>> {
     match report {
         Some(Report::MapRunFinished { children }) => children,
@@ -423,6 +472,90 @@ fn all_children_run_and_their_results_are_reported() {
             }
         });
     }
+}
+
+/// The array of the results is `[0,1,2,3]`.
+#[test]
+fn results_that_the_parent_can_take_are_reported() {
+    for express in [false, true] {
+        let case = Case { express, output_bytes_max: 9, ..CASE };
+        check(case, Status::Succeeded, |_, report| assert_eq!(finished(report).len(), 4));
+    }
+}
+
+#[test]
+fn results_that_are_too_large_fail_the_run_when_all_children_are_over() {
+    for (express, output_bytes_max) in [(false, 8), (false, 2), (true, 8), (true, 2)] {
+        let case = Case { express, output_bytes_max, ..CASE };
+        check(case, Status::Failed, |world, report| {
+            let error = failure(report).error;
+            assert_eq!(error.as_deref(), Some("States.DataLimitExceeded"));
+            assert_eq!(world.successes.len(), 4, "all children have run");
+            // A redrive finds the same children.
+            let successes = world.successes.clone();
+            world.redrives = 1;
+            world.now_ms += 1;
+            let at = world.steps + world.dice.below(8);
+            let error = failure(world.run(Some(at))).error;
+            assert_eq!(error.as_deref(), Some("States.DataLimitExceeded"));
+            assert_eq!(world.successes, successes, "and runs none again");
+        });
+    }
+}
+
+/// What has failed is reported by that, however large the other results are.
+#[test]
+fn too_many_failures_come_before_results_that_are_too_large() {
+    let case = Case { failing: &[3], output_bytes_max: 2, ..CASE };
+    check(case, Status::Failed, |_, report| {
+        let error = failure(report).error;
+        assert_eq!(error.as_deref(), Some("States.ExceedToleratedFailureThreshold"));
+    });
+}
+
+/// An EXPRESS run without crashes, whose children all end before anything is written.
+fn written_at_once(children: u32, output: &str, output_bytes_max: usize) -> (usize, usize) {
+    let case = Case { express: true, children, concurrency: 0, output_bytes_max, ..CASE };
+    let mut world = World::new(case, 1);
+    let mut driver = world.open(false);
+    let mut requests: VecDeque<Request> = world.asked.drain(..).collect();
+    let (mut writes, mut bytes) = (0, 0);
+    while let Some(request) = requests.pop_front() {
+        let input = match request {
+            Request::Write(notes) => {
+                writes += 1;
+                bytes +=
+                    notes.iter().filter_map(|note| note.text.as_ref()).map(Vec::len).sum::<usize>();
+                world.write(notes);
+                Input::Written(Ok(()))
+            }
+            Request::Start(index) => {
+                let output = Payload::new(json!(output));
+                requests.extend(driver.handle(Input::Started(index, Ok(())), 1));
+                Input::Ended(index, Outcome::of(Ended::Succeeded { output }))
+            }
+            Request::Report(_) => Input::Reported { counts: true },
+            _ => continue,
+        };
+        requests.extend(driver.handle(input, 1));
+    }
+    assert!(driver.is_over());
+    (writes, bytes)
+}
+
+#[test]
+fn notes_are_written_and_removed_in_bounded_parts() {
+    // The record twice, 2,500 outcomes in at least three parts, and their removals in as many.
+    let (writes, _) = written_at_once(2500, "x", OUTPUT_BYTES_MAX);
+    assert!((2 + 3 + 3..20).contains(&writes), "{writes}");
+    let (writes, bytes) = written_at_once(40, &"x".repeat(200_000), OUTPUT_BYTES_MAX);
+    assert!(bytes > 8_000_000 && writes > 2 + 8, "{writes}");
+}
+
+#[test]
+fn notes_are_bounded_by_what_the_parent_can_take() {
+    let (_, bytes) = written_at_once(1000, &"x".repeat(100_000), 1_000_000);
+    assert!(bytes < 1_500_000, "{bytes} of 100,000,000");
 }
 
 #[test]
@@ -505,11 +638,7 @@ fn a_child_that_is_being_removed_is_not_asked_for_without_end() {
     world.now_ms += 1;
     let mut driver = world.open(false);
     driver.handle(Input::Written(Ok(())), 1);
-    let failed = Seen::Execution {
-        standing: Standing::Failed,
-        stopped_ms: Some(0),
-        result: Some(Err(Failure::default())),
-    };
+    let failed = Seen::Execution { standing: Standing::Failed, stopped_ms: Some(0), output: None };
     let requests = driver.handle(Input::Surveyed(vec![failed.clone()]), 2);
     assert_eq!(requests, [Request::Redrive(0)]);
     let requests = driver.handle(Input::Redriven(0, Err(Refusal::Unexpected)), 3);

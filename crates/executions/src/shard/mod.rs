@@ -9,6 +9,8 @@
 //! Nothing here knows of threads or clocks: time comes with each call. The simulation drives this very
 //! code.
 
+mod lend;
+pub(crate) mod load;
 mod outbox;
 mod requests;
 mod retention;
@@ -20,8 +22,8 @@ mod wake;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use everstep_history::{Attempt, Event};
-use everstep_interpreter::{Execution, undelivered};
+use everstep_history::Attempt;
+use everstep_interpreter::{Execution, Input};
 use everstep_shards::{Ledger, Outbox, Outside, Slots, Timers};
 use everstep_store::{Shard as StoreShard, Space, each_row};
 use rand::{Rng, SeedableRng};
@@ -34,6 +36,7 @@ use crate::layout;
 use crate::message::Message;
 use crate::notification::NotificationId;
 use crate::shared::Shared;
+use lend::Lent;
 use slot::Slot;
 use wake::Wake;
 
@@ -51,6 +54,17 @@ pub struct Shard {
     outbox: Outbox<NotificationId, String>,
     ledger: Ledger<AfterCommit>,
     uses: u64,
+    /// Bytes of data of the executions in memory.
+    resident_bytes: usize,
+    /// Those of them that are EXPRESS, and cannot leave.
+    express_bytes: usize,
+    /// Executions that have more to decide, in the order of their turns, and from when on.
+    ready: VecDeque<(i64, ExecutionId)>,
+    /// Executions that are being worked on outside the shard.
+    lent: HashMap<ExecutionId, Lent>,
+    lent_bytes: usize,
+    /// Executions that are not continued, and why.
+    quarantined: HashMap<ExecutionId, Arc<str>>,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
     /// Executions whose notes are on their way, each with the last commit of them: notes are removed with their
@@ -82,6 +96,12 @@ impl Shard {
             heartbeats: HashMap::new(),
             outbox: Outbox::new(shared.settings.shards.deliveries_max),
             uses: 0,
+            resident_bytes: 0,
+            express_bytes: 0,
+            ready: VecDeque::new(),
+            lent: HashMap::new(),
+            lent_bytes: 0,
+            quarantined: HashMap::new(),
             next_sweep_ms: now_ms + shared.settings.shards.sweep_every_ms,
             removing: HashMap::new(),
             noting: HashMap::new(),
@@ -98,8 +118,8 @@ impl Shard {
 
     fn read_near(&mut self) -> Result<()> {
         let (from, to) = layout::near_all();
-        let (timers, unrecovered, recovery) =
-            (&mut self.timers, &mut self.unrecovered, &mut self.recovery);
+        let (timers, unrecovered) = (&mut self.timers, &mut self.unrecovered);
+        let mut recovery = Vec::new();
         let place = (self.shard, Space::Wakes);
         each_row(&*self.shared.store, place, (&from, &to), ROWS_AT_A_TIME, |(key, row)| {
             let id = layout::parse_near(&key)
@@ -108,13 +128,17 @@ impl Shard {
                 Wake::Near(due) => {
                     timers.arm(due, id);
                 }
-                _ => {
+                Wake::AtOnce(started_ms) => {
                     unrecovered.insert(id);
-                    recovery.push_back(id);
+                    recovery.push((started_ms, id));
                 }
+                Wake::Far(_) | Wake::Never => {}
             }
-            Ok(())
-        })
+            Ok::<(), Error>(())
+        })?;
+        recovery.sort_unstable();
+        self.recovery.extend(recovery.into_iter().map(|(_, id)| id));
+        Ok(())
     }
 
     /// Takes a message. Everything it leads to is handed over when this returns.
@@ -125,7 +149,12 @@ impl Shard {
         if let Some(ticket) = self.removal_of(message.id()) {
             return self.put_off(message, ticket);
         }
+        let Some(message) = self.with_execution(message, now_ms) else { return };
         match message {
+            Message::Continue { id } => self.continue_later(id, now_ms),
+            Message::Decided(decided) => self.have_back(decided, now_ms),
+            Message::Loaded(loaded) => self.have_loaded(loaded, now_ms),
+            Message::Release { id, reply } => self.release(id, reply),
             Message::Start { start, reply, watcher } => {
                 self.start(*start, reply, watcher, now_ms);
             }
@@ -168,15 +197,23 @@ impl Shard {
         self.slots.get(id).map(|slot| &slot.execution)
     }
 
-    /// Takes an execution out of memory, or reads it from the store. What it asked for before a crash is
-    /// asked for again the first time it is read.
-    fn take(&mut self, id: ExecutionId, now_ms: i64) -> Result<Option<Box<Slot>>> {
-        if let Some(slot) = self.slots.take(id) {
-            return Ok(Some(slot));
-        }
-        let Some((mut slot, events)) = Slot::load(&self.shared, self.shard, id)? else {
-            return Ok(None);
-        };
+    /// Takes an execution out of memory. See [`Self::fetch`].
+    fn take(&mut self, id: ExecutionId) -> Option<Box<Slot>> {
+        let slot = self.slots.take(id)?;
+        let bytes = self.resident(&slot);
+        *bytes = bytes.saturating_sub(slot.bytes);
+        Some(slot)
+    }
+
+    /// Where the bytes of an execution in memory are counted.
+    fn resident(&mut self, slot: &Slot) -> &mut usize {
+        if slot.is_durable() { &mut self.resident_bytes } else { &mut self.express_bytes }
+    }
+
+    /// Puts an execution into memory that was read from the store. What it asked for before a crash is asked for again
+    /// the first time it is read.
+    fn install(&mut self, mut slot: Box<Slot>, now_ms: i64) {
+        let id = slot.id;
         match self.heartbeats.remove(&id) {
             Some(expected) => {
                 for (attempt, due_ms) in expected {
@@ -191,28 +228,48 @@ impl Shard {
             }
         }
         slot.armed = slot.execution.next_due_ms().filter(|due| self.timers.is_armed(*due, id));
-        let slot = Box::new(slot);
-        Ok(Some(if self.unrecovered.remove(&id) {
-            self.recover(slot, &events, now_ms)
-        } else {
-            slot
-        }))
+        if !self.unrecovered.remove(&id) {
+            slot.undelivered.clear();
+        }
+        if self.quarantined.contains_key(&id) {
+            return self.put_back(slot, now_ms);
+        }
+        if slot.is_unfinished {
+            slot.is_continuing = true;
+            self.ready.push_back((now_ms, id));
+        }
+        let is_overdue = slot.execution.next_due_ms().is_some_and(|due| due <= now_ms);
+        if is_overdue {
+            return self.step(slot, [Input::TimePassed], now_ms, Vec::new());
+        }
+        self.put_back(slot, now_ms);
     }
 
     /// Asks for what may not have been done before a crash, unless its time has passed meanwhile.
-    fn recover(&mut self, slot: Box<Slot>, events: &[Event], now_ms: i64) -> Box<Slot> {
-        let slot = self.pass_time(slot, now_ms);
-        for effect in undelivered(&slot.execution, events) {
-            if let Some(task) = self.task(&slot, effect, true) {
+    fn ask_again(&self, slot: &mut Slot, now_ms: i64) {
+        if slot.undelivered.is_empty()
+            || slot.execution.next_due_ms().is_some_and(|due| due <= now_ms)
+        {
+            return;
+        }
+        for effect in std::mem::take(&mut slot.undelivered) {
+            if let Some(task) = self.task(slot, effect, true)
+                && slot.execution.awaits(task.attempt)
+                && !slot.execution.is_handed_over(task.attempt)
+            {
                 self.shared.runner.dispatch(*task);
             }
         }
-        slot
     }
 
     /// Puts an execution into memory, and sees to it that it is woken in time.
     fn put_back(&mut self, mut slot: Box<Slot>, now_ms: i64) {
+        if !self.quarantined.contains_key(&slot.id) {
+            self.ask_again(&mut slot, now_ms);
+        }
         self.arm(&mut slot);
+        slot.bytes = slot.execution.held_bytes();
+        *self.resident(&slot) += slot.bytes;
         self.uses += 1;
         slot.used = self.uses;
         if !slot.is_running() || (slot.is_durable() && slot.is_parked(now_ms)) {

@@ -135,7 +135,7 @@ impl Shard {
         self.outbox.has_read(&destination, &cursor, last.filter(|_| more));
         for (id, row) in found {
             // A failure that is on its way to the store is notified when it is there.
-            if !self.outbox.knows(id) && self.slots.is_durable(id.execution, &self.ledger) {
+            if !self.outbox.knows(id) && self.is_durable(id.execution) {
                 self.notify_stored(id, &row)?;
             }
         }

@@ -22,21 +22,21 @@ impl Shard {
         watcher: Option<Reply<Ended>>,
         now_ms: i64,
     ) {
-        match self.take(start.id, now_ms) {
-            Err(error) => {
+        match self.take(start.id) {
+            None if start.prepared.revision.express && self.is_full_of_express() => {
                 if let Some(watcher) = watcher {
-                    watcher(Err(error.clone()));
+                    watcher(Err(Error::Busy));
                 }
-                reply(Err(error));
+                reply(Err(Error::Busy));
             }
-            Ok(None) => {
+            None => {
                 let mut slot = Box::new(Slot::new(&start, now_ms));
                 slot.watchers.extend(watcher);
                 let started = Started { started_ms: now_ms, known: false };
                 let after = vec![AfterCommit::reply(reply, Ok(started))];
                 self.step(slot, [Input::Start { input: start.input }], now_ms, after);
             }
-            Ok(Some(mut slot)) => {
+            Some(mut slot) => {
                 let same = slot.is_running()
                     && slot.summary.revision == start.prepared.id
                     && *slot.execution.input() == start.input;
@@ -67,7 +67,7 @@ impl Shard {
         now_ms: i64,
     ) {
         let reply = reply.unwrap_or_else(|| Box::new(|_| {}));
-        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let Some((slot, reply)) = self.take_or_refuse(id, reply) else { return };
         let (started, input) = report.into_inputs(attempt);
         match slot.execution.accepts(&input, now_ms) {
             Ok(()) => {
@@ -87,7 +87,7 @@ impl Shard {
         reply: Reply<()>,
         now_ms: i64,
     ) {
-        let Some((mut slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let Some((mut slot, reply)) = self.take_or_refuse(id, reply) else { return };
         let answer = slot.execution.heartbeat(attempt, now_ms).map_err(Error::from);
         self.answer(slot, reply, answer, now_ms);
     }
@@ -100,18 +100,19 @@ impl Shard {
         reply: Reply<i64>,
         now_ms: i64,
     ) {
-        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let Some((slot, reply)) = self.take_or_refuse(id, reply) else { return };
         match slot.summary.stopped_ms {
             Some(stopped_ms) => self.answer(slot, reply, Ok(stopped_ms), now_ms),
             None => {
                 let after = vec![AfterCommit::reply(reply, Ok(now_ms))];
+                self.quarantined.remove(&id);
                 self.step(slot, [Input::Stop { failure }], now_ms, after);
             }
         }
     }
 
     pub(super) fn redrive(&mut self, id: ExecutionId, reply: Reply<i64>, now_ms: i64) {
-        let Some((slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let Some((slot, reply)) = self.take_or_refuse(id, reply) else { return };
         let accepted = slot.execution.accepts(&Input::Redrive, now_ms).is_ok();
         if !accepted || !slot.is_durable() || self.is_expired(&slot, now_ms) {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
@@ -122,7 +123,7 @@ impl Shard {
     }
 
     pub(super) fn watch(&mut self, id: ExecutionId, reply: Reply<Ended>, now_ms: i64) {
-        let Some((mut slot, reply)) = self.take_or_refuse(id, reply, now_ms) else { return };
+        let Some((mut slot, reply)) = self.take_or_refuse(id, reply) else { return };
         if slot.is_running() {
             slot.watchers.push(reply);
             self.put_back(slot, now_ms);
@@ -156,14 +157,14 @@ impl Shard {
         &mut self,
         id: ExecutionId,
         reply: Reply<T>,
-        now_ms: i64,
     ) -> Option<(Box<Slot>, Reply<T>)> {
-        match self.take(id, now_ms) {
-            Ok(Some(slot)) => return Some((slot, reply)),
-            Ok(None) | Err(Error::AlreadyExists(_)) => reply(Err(Error::NotFound)),
-            Err(error) => reply(Err(error)),
+        match self.take(id) {
+            Some(slot) => Some((slot, reply)),
+            None => {
+                reply(Err(Error::NotFound));
+                None
+            }
         }
-        None
     }
 
     /// Answers when all that the answer rests on is durable.

@@ -18,12 +18,15 @@ use crate::summary::{Standing, Summary};
 
 /// Steps, and notes, that are removed at a time.
 const STEPS_AT_A_TIME: usize = 500;
+/// Bytes of the steps that are read to remove them, more or less.
+const BYTES_AT_A_TIME: usize = 1 << 20;
 /// Executions that are removed at a time.
 const EXECUTIONS_AT_A_TIME: usize = 32;
 
 impl Shard {
     pub(super) fn is_expired(&self, slot: &Slot, now_ms: i64) -> bool {
         let retention = self.shared.settings.retention_ms;
+        let now_ms = self.shared.settings.shards.retention_limit.now_ms(now_ms);
         matches!((slot.summary.stopped_ms, retention), (Some(stopped), Some(kept)) if stopped <= now_ms - kept)
     }
 
@@ -36,7 +39,8 @@ impl Shard {
             self.next_sweep_ms = now_ms + 1;
             return;
         }
-        match self.sweep(now_ms.saturating_sub(kept)) {
+        let trusted_ms = self.shared.settings.shards.retention_limit.now_ms(now_ms);
+        match self.sweep(trusted_ms.saturating_sub(kept)) {
             Ok(true) => self.next_sweep_ms = now_ms + 1,
             Ok(false) => self.next_sweep_ms = now_ms + self.shared.settings.shards.sweep_every_ms,
             Err(error) => {
@@ -77,13 +81,7 @@ impl Shard {
     }
 
     pub(super) fn delete(&mut self, id: ExecutionId, reply: Reply<()>, now_ms: i64) {
-        let slot = match self.take(id, now_ms) {
-            Ok(Some(slot)) => slot,
-            Ok(None) => return reply(Err(Error::NotFound)),
-            // Its removal was begun before a crash.
-            Err(Error::AlreadyExists(_)) => return self.remove_and_answer(id, reply),
-            Err(error) => return reply(Err(error)),
-        };
+        let Some(slot) = self.take(id) else { return reply(Err(Error::NotFound)) };
         if slot.is_running() {
             let error = Error::WrongStatus(Box::new(slot.summary.clone()));
             return self.answer(slot, reply, Err(error), now_ms);
@@ -102,10 +100,15 @@ impl Shard {
     /// Whether all that was written of an execution is durable.
     fn is_settled(&self, id: ExecutionId) -> bool {
         let noted = self.noting.get(&id).copied().unwrap_or_default();
-        self.slots.is_durable(id, &self.ledger) && self.ledger.is_acknowledged(noted)
+        self.is_durable(id) && self.ledger.is_acknowledged(noted)
     }
 
-    fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {
+    /// Whether everything about an execution is durable. What is neither here nor lent is.
+    pub(super) fn is_durable(&self, id: ExecutionId) -> bool {
+        !self.lent.contains_key(&id) && self.slots.is_durable(id, &self.ledger)
+    }
+
+    pub(super) fn remove_and_answer(&mut self, id: ExecutionId, reply: Reply<()>) {
         match self.remove(id) {
             Err(error) => reply(Err(error.into())),
             Ok(Some(last)) => self.follow(last, vec![AfterCommit::reply(reply, Ok(()))]),
@@ -115,7 +118,7 @@ impl Shard {
 
     /// Removes an execution, or its last steps if there are many: then there is no ticket.
     fn remove(&mut self, id: ExecutionId) -> Result<Option<u64>> {
-        self.slots.take(id);
+        self.take(id);
         let key = layout::execution(id);
         let Some(row) = self.shared.store.get(self.shard, Space::Executions, &key)? else {
             return Ok(Some(self.ledger.last()));
@@ -123,14 +126,17 @@ impl Shard {
         let summary = Summary::decode(&row)?;
         let steps = layout::steps(summary.started_ms, id);
         let to = after_prefix(&steps);
-        let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).reversed();
+        let scan = Scan::between(&steps, &to, STEPS_AT_A_TIME).up_to_bytes(BYTES_AT_A_TIME);
+        let scan = scan.reversed();
         let steps = self.shared.store.scan(self.shard, Space::Journal, scan)?;
         let notes = layout::note(id, &[]);
         let to = after_prefix(&notes);
         let scan = Scan::between(&notes, &to, STEPS_AT_A_TIME);
         let notes = self.shared.store.scan(self.shard, Space::Catalog, scan)?;
         let mut batch = Batch::new(self.shard);
-        let rest = steps.len().max(notes.len()) == STEPS_AT_A_TIME;
+        let first = layout::step(summary.started_ms, id, 0);
+        let more_steps = steps.last().is_some_and(|(step, _)| *step != first);
+        let rest = more_steps || notes.len() == STEPS_AT_A_TIME;
         for (step, _) in steps {
             batch.remove(Space::Journal, step);
         }

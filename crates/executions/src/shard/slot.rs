@@ -2,23 +2,18 @@
 
 use std::sync::Arc;
 
-use everstep_history::{Event, journal};
-use everstep_interpreter::{Execution, Status};
-use everstep_store::{Scan, Shard, Space, Store, after_prefix};
+use everstep_interpreter::{Effect, Execution, Status};
 
 use super::wake::Wake;
-use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::layout;
 use crate::message::{Ended, Reply, Start};
 use crate::revision::Prepared;
-use crate::shared::Shared;
 use crate::summary::{Standing, Summary};
 
-pub(super) struct Slot {
-    pub(super) id: ExecutionId,
-    pub(super) execution: Execution,
-    pub(super) prepared: Arc<Prepared>,
+pub(crate) struct Slot {
+    pub(crate) id: ExecutionId,
+    pub(crate) execution: Execution,
+    pub(crate) prepared: Arc<Prepared>,
     pub(super) summary: Summary,
     /// The number of the next step.
     pub(super) sequence: u32,
@@ -28,13 +23,19 @@ pub(super) struct Slot {
     pub(super) armed: Option<i64>,
     /// The last commit that concerns it.
     pub(super) ticket: u64,
-    pub(super) watchers: Vec<Reply<Ended>>,
+    pub(crate) watchers: Vec<Reply<Ended>>,
     /// When it was last needed, by the shard's count.
     pub(super) used: u64,
+    /// What it asked for before a crash and must be asked for again, once nothing is overdue.
+    pub(super) undelivered: Vec<Effect>,
+    /// Its turn ended before all was decided.
+    pub(crate) is_unfinished: bool,
+    /// It will have its turn, and when at the earliest.
+    pub(super) is_continuing: bool,
+    pub(super) next_turn_ms: i64,
+    /// Bytes that the shard counts for it.
+    pub(super) bytes: usize,
 }
-
-/// Rows of a journal that are read at a time.
-const STEPS_AT_A_TIME: usize = 1000;
 
 impl everstep_shards::Slot for Slot {
     fn ticket(&self) -> u64 {
@@ -58,6 +59,7 @@ impl Slot {
                 redriven_ms: None,
                 lists: start.lists.clone(),
                 labels: start.labels.clone(),
+                shown_events: None,
             },
             prepared,
             sequence: 0,
@@ -66,53 +68,20 @@ impl Slot {
             ticket: 0,
             watchers: Vec::new(),
             used: 0,
+            undelivered: Vec::new(),
+            is_unfinished: false,
+            is_continuing: false,
+            next_turn_ms: i64::MIN,
+            bytes: 0,
         }
     }
 
-    /// The execution as the store has it, with all its events.
-    pub(super) fn load(
-        shared: &Shared,
-        shard: Shard,
-        id: ExecutionId,
-    ) -> Result<Option<(Self, Vec<Event>)>> {
-        let Some(row) = shared.store.get(shard, Space::Executions, &layout::execution(id))? else {
-            return Ok(None);
-        };
-        let summary = Summary::decode(&row)?;
-        let prepared = shared.revisions.find(summary.revision)?;
-        let identity = prepared.identity(&summary.arn);
-        let mut execution = Execution::new(prepared.program.clone(), identity);
-        let (events, sequence) = events(&*shared.store, shard, &summary)?;
-        for event in &events {
-            execution.apply(event);
-        }
-        if Standing::of(execution.status()) != summary.standing {
-            // Its last steps are gone already: it is being removed, and its name is still taken.
-            return Err(Error::AlreadyExists(Box::new(summary)));
-        }
-        let wake = Wake::read(shared, shard, id, &execution)?;
-        let (armed, ticket, used, watchers) = (None, 0, 0, Vec::new());
-        let slot = Self {
-            id,
-            execution,
-            prepared,
-            summary,
-            sequence,
-            wake,
-            armed,
-            ticket,
-            watchers,
-            used,
-        };
-        Ok(Some((slot, events)))
-    }
-
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         *self.execution.status() == Status::Running
     }
 
     /// Whether anything of it is stored.
-    pub(super) fn is_durable(&self) -> bool {
+    pub(crate) fn is_durable(&self) -> bool {
         !self.prepared.revision.express
     }
 
@@ -127,37 +96,9 @@ impl Slot {
     /// Whether it only waits for a time that is not near: nothing is gained by holding it.
     pub(super) fn is_parked(&self, now_ms: i64) -> bool {
         const SOON_MS: i64 = 1000;
-        self.execution.open_attempts() == 0
+        !self.is_unfinished
+            && self.undelivered.is_empty()
+            && self.execution.open_attempts() == 0
             && self.execution.next_due_ms().is_none_or(|due| due > now_ms + SOON_MS)
-    }
-}
-
-/// All events of an execution, and how many steps they were.
-pub(crate) fn events(
-    store: &dyn Store,
-    shard: Shard,
-    summary: &Summary,
-) -> Result<(Vec<Event>, u32)> {
-    let step = |sequence| layout::step(summary.started_ms, summary.id(), sequence);
-    let to = after_prefix(&layout::steps(summary.started_ms, summary.id()));
-    let mut from = step(0);
-    let mut events = Vec::new();
-    let mut next = 0;
-    loop {
-        let scan = Scan::between(&from, &to, STEPS_AT_A_TIME);
-        let rows = store.scan(shard, Space::Journal, scan)?;
-        for (key, record) in &rows {
-            if *key != step(next) {
-                return Err(Error::damaged("a step of an execution is missing"));
-            }
-            events.append(&mut journal::decode(record).map_err(|error| {
-                Error::damaged(&format!("a step of an execution cannot be read: {error}"))
-            })?);
-            next += 1;
-        }
-        if rows.len() < STEPS_AT_A_TIME {
-            return Ok((events, next));
-        }
-        from = step(next);
     }
 }

@@ -1,7 +1,7 @@
 //! One step: decide, write down, and only then act.
 
-use everstep_history::{Event, Failure, journal};
-use everstep_interpreter::{Effect, Input, Occasion, effects};
+use everstep_history::{Event, Failure};
+use everstep_interpreter::{Effect, Input, effects};
 use everstep_shards::Effect as _;
 use everstep_store::{Batch, Space};
 
@@ -10,14 +10,16 @@ use super::slot::Slot;
 use super::wake::Wake;
 use crate::after_commit::AfterCommit;
 use crate::layout::{self, Position};
+use crate::message::Message;
 use crate::notification::{Ending, Notification};
 use crate::revision::Prepared;
 use crate::summary::{Standing, Summary};
 use crate::task::{Job, Task};
+use crate::work::{Decision, decide};
 
 impl Shard {
     /// Lets an execution decide on inputs, all in one step; `after` and what the step asks for follow
-    /// when it is durable. The execution goes back into memory.
+    /// when it is durable. The execution goes back into memory, unless that takes long: then it does so later.
     pub(super) fn step(
         &mut self,
         slot: Box<Slot>,
@@ -25,32 +27,40 @@ impl Shard {
         now_ms: i64,
         after: Vec<AfterCommit>,
     ) {
-        let slot = self.decide(slot, inputs, now_ms, after);
-        self.put_back(slot, now_ms);
+        let inputs: Vec<_> = inputs.into_iter().map(|input| (input, self.draw())).collect();
+        if inputs.iter().any(|(input, _)| self.takes_long(&slot, input)) {
+            return self.lend(slot, inputs, now_ms, after);
+        }
+        let (id, prepared) = (slot.id, slot.prepared.clone());
+        let missing = self.missing_activities(&prepared);
+        match decide(slot, inputs, now_ms, &missing, &self.turn()) {
+            Ok(decision) => {
+                let slot = self.write(decision, now_ms, after);
+                self.put_back(slot, now_ms);
+            }
+            Err(panicked) => self.panicked(id, panicked, after),
+        }
     }
 
-    pub(super) fn decide(
+    /// Writes down what an execution has decided, and what follows from it.
+    pub(super) fn write(
         &mut self,
-        mut slot: Box<Slot>,
-        inputs: impl IntoIterator<Item = Input>,
+        decision: Decision,
         now_ms: i64,
         mut after: Vec<AfterCommit>,
     ) -> Box<Slot> {
-        let prepared = slot.prepared.clone();
-        let missing = self.missing_activities(&prepared);
-        let mut events = Vec::new();
-        for input in inputs {
-            let seed = self.draw();
-            let occasion = Occasion { now_ms, seed, missing_activities: &missing };
-            // What is refused changes nothing; a caller that needs an answer has got it before.
-            events.extend(slot.execution.decide(input, occasion).unwrap_or_default());
+        let Decision { mut slot, events, record } = decision;
+        if slot.is_unfinished && !slot.is_continuing {
+            slot.is_continuing = true;
+            slot.next_turn_ms = self.shared.pace.after(record.len(), now_ms);
+            after.push(AfterCommit::Post(Message::Continue { id: slot.id }));
         }
         if events.is_empty() {
             self.follow(slot.ticket, after);
             return slot;
         }
         let was = Shown::of(&slot);
-        slot.note(&events, now_ms);
+        slot.note(&events);
         self.ask_for(&slot, &events, &mut after);
         after.extend(self.notification(&slot, &events).map(AfterCommit::Notify));
         if !slot.is_running() {
@@ -59,14 +69,14 @@ impl Shard {
             let answer = |reply| AfterCommit::reply(reply, Ok(ended.clone()));
             after.extend(watchers.into_iter().map(answer));
         }
-        if self.shared.observer.wants_steps(&prepared) {
+        if self.shared.observer.wants_steps(&slot.prepared) {
             after.insert(0, slot.observed(&events));
         }
-        self.record(&mut slot, was, &events, after);
+        self.record(&mut slot, was, record, after);
         slot
     }
 
-    fn missing_activities<'p>(&self, prepared: &'p Prepared) -> Vec<&'p str> {
+    pub(super) fn missing_activities<'p>(&self, prepared: &'p Prepared) -> Vec<&'p str> {
         let named = prepared.activities.iter().map(String::as_str);
         named.filter(|arn| self.shared.runner.lacks_activity(arn)).collect()
     }
@@ -132,25 +142,22 @@ impl Shard {
             state,
             job,
             again,
+            started_ms: slot.execution.handed_out_ms(attempt),
             mailbox: self.shared.mailbox.clone(),
         }))
     }
 
     /// Writes a step down.
-    fn record(&mut self, slot: &mut Slot, was: Shown, events: &[Event], after: Vec<AfterCommit>) {
+    fn record(&mut self, slot: &mut Slot, was: Shown, record: Vec<u8>, after: Vec<AfterCommit>) {
         if !slot.is_durable() {
             after.into_iter().for_each(|action| action.run(&self.shared));
             return;
         }
         let mut batch = Batch::new(self.shard);
         let step = layout::step(slot.summary.started_ms, slot.id, slot.sequence);
-        batch.put(Space::Journal, step, journal::encode(events));
+        batch.put(Space::Journal, step, record);
         slot.show(was, &mut batch);
-        let wanted = if slot.is_running() {
-            Wake::wanted(&slot.execution, &self.timers)
-        } else {
-            Wake::Never
-        };
+        let wanted = Wake::wanted(slot, &self.timers);
         slot.wake = slot.wake.change(wanted, slot.id, &mut batch);
         for action in &after {
             match action {
@@ -193,9 +200,12 @@ impl Slot {
     }
 
     /// Keeps the summary true.
-    fn note(&mut self, events: &[Event], now_ms: i64) {
+    fn note(&mut self, events: &[Event]) {
         self.summary.standing = Standing::of(self.execution.status());
-        self.summary.stopped_ms = (!self.is_running()).then_some(now_ms);
+        let last_ms = events.last().filter(|_| !self.is_running()).map(Event::at_ms);
+        self.summary.stopped_ms = last_ms;
+        let shown_events = self.execution.shown_events();
+        self.summary.shown_events = (!self.is_running()).then_some(shown_events);
         for event in events {
             if let Event::ExecutionRedriven { at_ms, count } = event {
                 self.summary.redrives = *count;

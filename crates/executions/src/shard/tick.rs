@@ -13,6 +13,8 @@ use crate::layout;
 
 /// Executions that are woken before messages have their turn again.
 const WOKEN_AT_A_TIME: usize = 256;
+/// How long a shard waits for what it has lent, if nothing comes.
+const LENT_PAUSE_MS: i64 = 20;
 /// Executions that are looked at again after a start, at a time.
 const RECOVERED_AT_A_TIME: usize = 64;
 
@@ -27,6 +29,7 @@ impl Shard {
         }
         self.recover_some(now_ms, &mut troubles);
         self.wake_due(now_ms, &mut troubles);
+        troubles.extend(self.continue_next(now_ms));
         if self.timers.must_look_ahead(now_ms)
             && let Err(error) = self.look_ahead(now_ms)
         {
@@ -60,30 +63,41 @@ impl Shard {
     }
 
     fn next_ms(&self, now_ms: i64) -> Option<i64> {
-        if !self.unrecovered.is_empty() {
+        if self.has_lent_much() {
+            // What comes back wakes the shard.
+            return Some(now_ms.saturating_add(LENT_PAUSE_MS));
+        }
+        if !self.recovery.is_empty() {
             return Some(now_ms);
         }
+        let turn = self.ready.iter().map(|(from_ms, _)| *from_ms).min();
         let sweep = self.shared.settings.retention_ms.map(|_| self.next_sweep_ms);
         let notification = self.outbox.next_ms(now_ms);
-        [self.timers.next_ms()].into_iter().chain(sweep).chain(notification).min()
+        [self.timers.next_ms()].into_iter().chain(sweep).chain(notification).chain(turn).min()
     }
 
     fn recover_some(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
         let mut recovered = 0;
         while recovered < RECOVERED_AT_A_TIME
+            && !self.has_lent_much()
             && let Some(id) = self.recovery.pop_front()
         {
             if self.unrecovered.contains(&id) {
                 recovered += 1;
                 self.look_at(id, now_ms, troubles);
-                // Gone from the store, or unreadable: it will not be any better later.
-                self.unrecovered.remove(&id);
+                if !self.lent.contains_key(&id) {
+                    // Gone from the store, or unreadable: it will not be any better later.
+                    self.unrecovered.remove(&id);
+                }
             }
         }
     }
 
     fn wake_due(&mut self, now_ms: i64, troubles: &mut Vec<(ExecutionId, Error)>) {
         for _ in 0..WOKEN_AT_A_TIME {
+            if self.has_lent_much() {
+                return;
+            }
             let Some((due, id)) = self.timers.pop_due(now_ms) else { return };
             if let Some(slot) = self.slots.get_mut(id)
                 && slot.armed == Some(due)
@@ -99,24 +113,24 @@ impl Shard {
         if self.removal_of(id).is_some() {
             return;
         }
-        match self.take(id, now_ms) {
-            Ok(Some(slot)) => {
-                let slot = self.pass_time(slot, now_ms);
-                self.put_back(slot, now_ms);
-            }
+        match self.fetch_and_take(id, now_ms) {
+            Ok(Some(slot)) => self.pass_time(slot, now_ms),
             Ok(None) | Err(Error::AlreadyExists(_)) => {}
             Err(error) => troubles.push((id, error)),
         }
     }
 
     /// Lets an execution do what is due.
-    pub(super) fn pass_time(&mut self, slot: Box<Slot>, now_ms: i64) -> Box<Slot> {
+    fn pass_time(&mut self, slot: Box<Slot>, now_ms: i64) {
         match slot.execution.next_due_ms() {
-            Some(due) if due <= now_ms => {
-                self.decide(slot, [Input::TimePassed], now_ms, Vec::new())
-            }
-            _ => slot,
+            Some(due) if due <= now_ms => self.step(slot, [Input::TimePassed], now_ms, Vec::new()),
+            _ => self.put_back(slot, now_ms),
         }
+    }
+
+    /// Whether EXPRESS executions hold so much data that no other can be started.
+    pub(super) fn is_full_of_express(&self) -> bool {
+        self.express_bytes > self.shared.settings.express_bytes
     }
 
     /// Timers that have come near are armed: those that the store shows, and those of executions that are in
@@ -140,7 +154,9 @@ impl Shard {
         while let Some(id) = self.slots.next_released(&self.ledger) {
             self.forget(id);
         }
-        if self.slots.len() > self.shared.settings.resident_max {
+        if self.slots.len() > self.shared.settings.resident_max
+            || self.resident_bytes > self.shared.settings.resident_bytes
+        {
             self.forget_oldest();
         }
     }
@@ -148,7 +164,7 @@ impl Shard {
     /// Drops an execution from memory; what only memory knew of it stays.
     fn forget(&mut self, id: ExecutionId) {
         let Some(slot) = self.slots.get(id) else { return };
-        if !slot.watchers.is_empty() {
+        if !slot.watchers.is_empty() || !slot.undelivered.is_empty() {
             return;
         }
         if slot.is_running() {
@@ -157,7 +173,7 @@ impl Shard {
                 self.heartbeats.insert(id, expected);
             }
         }
-        self.slots.take(id);
+        self.take(id);
     }
 
     /// The quarter of the executions in memory that was not needed for longest.

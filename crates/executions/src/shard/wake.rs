@@ -6,19 +6,20 @@
 
 use everstep_interpreter::Execution;
 use everstep_shards::Timers;
-use everstep_store::{Batch, Shard, Space};
+use everstep_store::{Batch, Shard, Space, Store};
 
+use super::slot::Slot;
 use crate::error::Result;
 use crate::id::ExecutionId;
 use crate::layout;
-use crate::shared::Shared;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
     /// Only by what others say to it.
     Never,
-    /// As soon as the engine runs: something that it asked for must be asked for again.
-    AtOnce,
+    /// As soon as the engine runs: something that it asked for must be asked for again. With the moment of its
+    /// start: those that were started first come first.
+    AtOnce(i64),
     /// Not before this moment. The row may name an earlier one, never a later.
     Near(i64),
     /// At this moment exactly.
@@ -27,10 +28,14 @@ pub(super) enum Wake {
 
 impl Wake {
     /// What the store should say. `timers` know which moments are far.
-    pub(super) fn wanted(execution: &Execution, timers: &Timers<ExecutionId>) -> Self {
+    pub(super) fn wanted(slot: &Slot, timers: &Timers<ExecutionId>) -> Self {
+        let execution = &slot.execution;
+        if !slot.is_running() {
+            return Self::Never;
+        }
         // Heartbeats begin anew after a crash, from when the engine runs again.
-        if execution.has_undelivered() || execution.has_heartbeats() {
-            return Self::AtOnce;
+        if slot.is_unfinished || execution.has_undelivered() || execution.has_heartbeats() {
+            return Self::AtOnce(execution.started_ms());
         }
         match execution.next_due_ms() {
             Some(due) if timers.is_far(due) => Self::Far(due),
@@ -41,12 +46,12 @@ impl Wake {
 
     /// What the store says of an execution.
     pub(super) fn read(
-        shared: &Shared,
+        store: &dyn Store,
         shard: Shard,
         id: ExecutionId,
         execution: &Execution,
     ) -> Result<Self> {
-        let near = shared.store.get(shard, Space::Wakes, &layout::near(id))?;
+        let near = store.get(shard, Space::Wakes, &layout::near(id))?;
         Ok(match (near, execution.next_due_ms()) {
             (Some(row), _) => Self::of_row(&row),
             (None, Some(due)) => Self::Far(due),
@@ -56,7 +61,12 @@ impl Wake {
 
     /// What the row of a near one says.
     pub(super) fn of_row(row: &[u8]) -> Self {
-        row.try_into().map_or(Self::AtOnce, |due| Self::Near(i64::from_be_bytes(due)))
+        match (row.try_into(), row.split_first_chunk()) {
+            (Ok(due), _) => Self::Near(i64::from_be_bytes(due)),
+            (_, Some((started, _))) => Self::AtOnce(i64::from_be_bytes(*started)),
+            // From before the start was kept.
+            (_, None) => Self::AtOnce(i64::MIN),
+        }
     }
 
     /// Changes the store from this to `wanted`, and returns what it says then.
@@ -72,9 +82,13 @@ impl Wake {
             Self::Near(due) => {
                 batch.put(Space::Wakes, layout::near(id), due.to_be_bytes().to_vec());
             }
-            Self::AtOnce => batch.put(Space::Wakes, layout::near(id), Vec::new()),
+            Self::AtOnce(started) => {
+                // One more byte tells it from a moment at which it is due.
+                let row = [started.to_be_bytes().as_slice(), &[0]].concat();
+                batch.put(Space::Wakes, layout::near(id), row);
+            }
             Self::Far(_) | Self::Never => {
-                if matches!(self, Self::Near(_) | Self::AtOnce) {
+                if matches!(self, Self::Near(_) | Self::AtOnce(_)) {
                     batch.remove(Space::Wakes, layout::near(id));
                 }
                 if let Self::Far(due) = wanted {

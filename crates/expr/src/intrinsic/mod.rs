@@ -53,6 +53,7 @@ impl Call {
     }
 
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+        scope.entropy.effort().check()?;
         let allowance = Allowance::for_copies(self.reads);
         let mut arguments = Vec::with_capacity(self.arguments.len());
         for argument in &self.arguments {

@@ -24,7 +24,7 @@ pub(super) const CLOSURE_BYTES: usize = 512;
 pub(super) const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Milliseconds of evaluation.
-pub(super) const TIME_MS_MAX: u64 = 2_000;
+pub(super) use crate::effort::TIME_MS_MAX;
 
 /// Longest string, in bytes.
 pub(super) const STRING_BYTES_MAX: usize = 1024 * 1024;
@@ -56,9 +56,7 @@ pub(super) fn depth() -> EvalError {
     limit("Expression evaluation depth limit exceeded")
 }
 
-pub(super) fn time() -> EvalError {
-    limit("Expression evaluation time limit exceeded")
-}
+pub(super) use crate::effort::time_exceeded as time;
 
 pub(super) fn data_depth() -> EvalError {
     limit(&format!("data nested deeper than {DATA_DEPTH_MAX} levels cannot be evaluated"))

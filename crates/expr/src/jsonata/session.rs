@@ -84,7 +84,13 @@ impl<'a> Session<'a> {
         {
             Planned::Value(value) => Ok(value.into_owned()),
             Planned::Undefined => Err(EvalError::Undefined),
-            Planned::Unclear => self.run(expression, &JValue::Undefined, guard::options()),
+            Planned::Unclear => {
+                let effort = self.entropy.effort();
+                effort.check()?;
+                let timeout_ms = Some(effort.ms_left());
+                let options = EvaluatorOptions { timeout_ms, ..guard::options() };
+                self.run(expression, &JValue::Undefined, options)
+            }
         }
     }
 

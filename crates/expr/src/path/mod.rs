@@ -111,7 +111,10 @@ impl Path {
         let document = self.root.document(scope, &self.text)?;
         let found = match self.steps.walk(document) {
             Some(found) => return Ok(Cow::Borrowed(found)),
-            None => evaluate::evaluate(&self.steps, document, &self.root),
+            None => {
+                scope.entropy.effort().check()?;
+                evaluate::evaluate(&self.steps, document, &self.root)
+            }
         };
         found.map_err(|failure| match failure {
             Failure::Limit(message) => EvalError::Limit { message },

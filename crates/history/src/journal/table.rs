@@ -58,6 +58,7 @@ macro_rules! table {
             31 ExecutionAborted { failure, at_ms }
             32 ExecutionRedriven { count, at_ms }
             33 MapRunRedriven { attempt, run, count, frame, at_ms }
+            34 MapInputsSelected { inputs, frame, at_ms }
         }
     };
 }

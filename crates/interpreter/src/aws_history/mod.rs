@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use self::details::{Described, bare, failed, plain, text};
 use self::task::{activity, lambda, service};
-use crate::execution::{Execution, Program, is_visible};
+use crate::execution::{Execution, Program, is_shown};
 use crate::input::Identity;
 use crate::map_run;
 
@@ -53,7 +53,7 @@ impl Projection {
     }
 
     fn show(&mut self, event: &Event) -> Option<Value> {
-        if is_visible(event) {
+        if is_shown(event) {
             let id = self.execution.visible_events + 1;
             let (previous, kind, details) = self.describe(event);
             let mut value = json!({
@@ -282,7 +282,8 @@ impl Projection {
             ),
             Event::RetryScheduled { .. }
             | Event::StateFailed { .. }
-            | Event::WaitStarted { .. } => (0, String::new(), None),
+            | Event::WaitStarted { .. }
+            | Event::MapInputsSelected { .. } => (0, String::new(), None),
         }
     }
 

@@ -4,7 +4,7 @@ use everstep_asl::error_name;
 use everstep_history::{Event, Failure};
 
 use super::Decider;
-use crate::execution::is_visible;
+use crate::execution::is_shown;
 
 /// Events of one decision at most: a loop that never waits must end even where the history has no
 /// limit.
@@ -20,12 +20,13 @@ impl Decider<'_> {
                 | Event::ExecutionTimedOut { .. }
                 | Event::ExecutionAborted { .. }
         );
-        let no_room = is_visible(&event) && !self.execution.has_room();
+        let no_room = is_shown(&event) && !self.execution.has_room();
         if !last && (no_room || self.events.len() >= EVENTS_MAX) {
             self.full = true;
         }
         if last || !self.full {
             self.execution.apply(&event);
+            self.bytes = self.bytes.saturating_add(payload_bytes(&event));
             self.events.push(event);
         }
     }
@@ -48,5 +49,25 @@ impl Decider<'_> {
             let failure = Failure::new(error_name::RUNTIME, cause);
             self.emit(Event::ExecutionFailed { at_ms: self.now_ms, failure });
         }
+    }
+}
+
+/// Bytes of the payloads that an event brings; what it shares with the one before is not counted.
+fn payload_bytes(event: &Event) -> usize {
+    match event {
+        Event::ExecutionStarted { input: payload, .. }
+        | Event::TaskScheduled { parameters: payload, .. }
+        | Event::TaskSubmitted { output: payload, .. }
+        | Event::TaskSucceeded { output: payload, .. }
+        | Event::ParallelStarted { input: payload, .. }
+        | Event::MapStarted { items: payload, .. }
+        | Event::IterationStarted { input: payload, .. }
+        | Event::MapInputsSelected { inputs: payload, .. }
+        | Event::MapRunStarted { inputs: payload, .. }
+        | Event::MapRunSucceeded { output: payload, .. } => payload.weight(),
+        Event::StateExited { output, assigned, .. } => {
+            output.weight() + assigned.iter().map(|(_, value)| value.weight()).sum::<usize>()
+        }
+        _ => 0,
     }
 }

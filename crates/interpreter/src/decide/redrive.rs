@@ -1,4 +1,4 @@
-//! A redrive: the execution continues from where it was stopped.
+//! How an execution continues from where it was stopped: by the end of a turn, or by a failure before a redrive.
 
 use everstep_history::{Event, FrameId};
 
@@ -15,6 +15,9 @@ impl Decider<'_> {
 
     /// Continues what had not ended in a frame.
     pub(super) fn continue_frame(&mut self, id: FrameId) {
+        if !self.execution.is_live(id) {
+            return;
+        }
         let Some(frame) = self.execution.frame(id) else { return };
         match &frame.phase {
             Phase::Parallel { remaining: 0, .. } => states::parallel::branch_ended(self, id),
@@ -23,6 +26,7 @@ impl Decider<'_> {
                     self.wake_stopped(child);
                 }
             }
+            Phase::Map(map) if map.distributed => states::map::continue_run(self, id),
             Phase::Map(map) if map.next > 0 => states::map::continue_iterations(self, id),
             Phase::MapRun(_) => states::map::redrive_run(self, id),
             Phase::Entering | Phase::Ended { .. } => self.wake(id),

@@ -18,6 +18,7 @@ impl Decider<'_> {
     pub(super) fn run(&mut self) {
         while self.is_running()
             && !self.full
+            && !self.is_turn_over()
             && let Some(ready) = self.ready.pop_front()
         {
             match ready {
@@ -27,10 +28,18 @@ impl Decider<'_> {
         }
     }
 
-    /// Moves a frame from state to state until it waits or ends.
+    /// Moves a frame from state to state until it waits or ends, or the turn is over.
     fn step(&mut self, id: FrameId) {
+        // What has failed around it has ended it too.
+        if !self.execution.is_live(id) {
+            return;
+        }
         while self.is_running() && !self.full {
             let Some(frame) = self.execution.frame(id) else { return };
+            let can_continue = matches!(frame.phase, Phase::Entering | Phase::Ended { .. });
+            if can_continue && self.is_turn_over() {
+                return self.wake(id);
+            }
             match &frame.phase {
                 Phase::Entering => {
                     let (state, input) = (frame.state, frame.input.clone());
@@ -52,6 +61,7 @@ impl Decider<'_> {
     pub(super) fn work(&mut self, id: FrameId) {
         let Some((machine, position)) = self.place(id) else { return };
         let Some(state) = machine.states.get(position as usize) else { return };
+        self.entropy.effort().begin();
         let outcome = match &state.kind {
             Kind::Pass(pass) => states::pass::run(self, id, state, pass),
             Kind::Task(task) => states::task::run(self, id, state, task),
@@ -105,10 +115,10 @@ impl Decider<'_> {
     ) -> Result<(), Fault> {
         let Finished { output, assigned } = finished;
         if output.exceeds(self.execution.program.limits.payload_bytes) {
-            let what = self.execution.state_of(id).map(|state| state.name.to_string());
-            return Err(Fault::TooLarge { what: what.unwrap_or_default() });
+            return Err(self.too_large(id));
         }
         let output = not_too_deep(output)?;
+        self.check_assigned(id, &assigned)?;
         let ends = next.is_none();
         let parent = self.execution.frame(id).filter(|_| ends).and_then(|frame| frame.parent);
         self.emit(Event::StateExited { frame: id, at_ms: self.now_ms, output, assigned, next });
@@ -116,6 +126,28 @@ impl Decider<'_> {
             states::parallel::branch_ended(self, parent.frame);
         }
         Ok(())
+    }
+
+    /// What a state assigns is bounded as what it passes on is, and so is all that is held.
+    fn check_assigned(&self, id: FrameId, assigned: &[(Arc<str>, Payload)]) -> Result<(), Fault> {
+        let bytes: usize = assigned.iter().map(|(_, value)| value.weight()).sum();
+        let limits = &self.execution.program.limits;
+        let held = self.execution.held_bytes().saturating_add(bytes);
+        if bytes > limits.payload_bytes || bytes > 0 && held > limits.held_bytes {
+            return Err(self.too_large(id));
+        }
+        Ok(())
+    }
+
+    /// The state a frame is in has more data than it may.
+    pub(crate) fn too_large(&self, id: FrameId) -> Fault {
+        let what = self.execution.state_of(id).map(|state| state.name.to_string());
+        Fault::TooLarge { what: what.unwrap_or_default() }
+    }
+
+    /// Whether the execution holds more data than it may.
+    pub(crate) fn holds_too_much(&self) -> bool {
+        self.execution.held_bytes() > self.execution.program.limits.held_bytes
     }
 
     /// A frame has come to its end.

@@ -15,6 +15,7 @@ impl Decider<'_> {
     pub(super) fn time_passed(&mut self) {
         while self.is_running()
             && !self.full
+            && !self.is_turn_over()
             && let Some((due, timer)) = self.execution.timers.first().copied()
             && due <= self.now_ms
         {

@@ -1,5 +1,6 @@
 //! Map states: iterations inside the execution, or child executions in the world.
 
+use everstep_asl::handling::Origin;
 use everstep_asl::model::{
     ItemBatcher, Items, Kind, Map, Mode, Payload as Template, QueryLanguage, State,
 };
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::settings;
 use crate::context::Extra;
 use crate::decide::Decider;
-use crate::execution::{MapPhase, Phase};
+use crate::execution::{Execution, MapPhase, Phase};
 use crate::fault::{Fault, not_too_deep, unexpected_type};
 use crate::flow::{Evaluation, More};
 use crate::map_run::{Tolerance, too_many_failures};
@@ -36,6 +37,9 @@ pub(crate) fn run(
     let selected = evaluation.selected_input(state, &input)?;
     let max_concurrency = max_concurrency(&evaluation, map, &selected)?;
     let items = items(&evaluation, state, map, &selected)?;
+    if items.weight() > decider.execution.program.limits.list_bytes {
+        return Err(decider.too_large(id));
+    }
     let distributed = map.mode != Mode::Inline;
     decider.emit(Event::MapStarted {
         frame: id,
@@ -47,7 +51,7 @@ pub(crate) fn run(
     });
     let tolerance = tolerated(&decider.evaluation(id, Extra::default()), map, &selected)?;
     if distributed {
-        return start_run(decider, id, map, tolerance);
+        return start_run(decider, id, state, map, tolerance);
     }
     fill(decider, id, None)
 }
@@ -153,14 +157,15 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     let Some((machine, position)) = decider.place(id) else { return Ok(()) };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return Ok(()) };
-    let unlimited = decider
-        .dialect()
-        .unlimited_concurrency(decider.execution.program.limits.inline_concurrency);
+    let mut is_first = true;
     loop {
         let Some(progress) = phase(decider, id) else { return Ok(()) };
-        let limit =
-            if progress.max_concurrency == 0 { unlimited } else { progress.max_concurrency };
-        let has_room = progress.running.len() < limit as usize && !decider.is_full();
+        let has_room = decider.execution.has_room_in(progress) && !decider.is_full();
+        if has_room && !is_first && decider.is_turn_over() {
+            decider.wake_stopped(id);
+            return Ok(());
+        }
+        is_first = false;
         let index = progress.next as usize;
         if let Some(child) = progress.paused.first().copied() {
             if !has_room {
@@ -179,7 +184,11 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
             return Ok(());
         }
         let items = progress.items.clone();
+        decider.entropy.effort().begin();
         let input = select(decider, id, state, map, index, &items[index])?;
+        if input.exceeds(decider.execution.program.limits.payload_bytes) {
+            return Err(decider.too_large(id));
+        }
         let child = decider.execution.next_frame();
         decider.emit(Event::IterationStarted {
             frame: id,
@@ -193,7 +202,28 @@ fn fill(decider: &mut Decider<'_>, id: FrameId, after: Option<FrameId>) -> Resul
     }
 }
 
-/// After a redrive: continues the iterations that had not succeeded and those not yet started.
+impl Execution {
+    /// Whether a Map has iterations to start, or none left at all.
+    pub(crate) fn can_fill(&self, map: &MapPhase) -> bool {
+        if map.paused.is_empty() && map.next as usize >= map.results.len() {
+            return map.running.is_empty();
+        }
+        self.has_room_in(map)
+    }
+
+    /// Whether another iteration of a Map may run. One that finds much data there waits for others to end.
+    fn has_room_in(&self, map: &MapPhase) -> bool {
+        let limits = &self.program.limits;
+        let limit = match map.max_concurrency {
+            0 => self.program.dialect.unlimited_concurrency(limits.inline_concurrency),
+            set => set,
+        };
+        let is_crowded = self.held_bytes() > limits.held_bytes / 2;
+        map.running.len() < limit as usize && (map.running.is_empty() || !is_crowded)
+    }
+}
+
+/// Continues the iterations that a redrive takes up, and starts those that were not started.
 pub(crate) fn continue_iterations(decider: &mut Decider<'_>, id: FrameId) {
     if let Err(fault) = fill(decider, id, None) {
         decider.fault(id, fault);
@@ -240,6 +270,10 @@ fn pass_on(
 /// An iteration has come to its end.
 pub(crate) fn iteration_ended(decider: &mut Decider<'_>, child: FrameId, id: FrameId) {
     decider.emit(Event::IterationSucceeded { child, at_ms: decider.now_ms });
+    if decider.holds_too_much() {
+        let fault = decider.too_large(id);
+        return decider.fault(id, fault);
+    }
     if let Err(fault) = fill(decider, id, Some(child)) {
         decider.fault(id, fault);
     }
@@ -288,26 +322,62 @@ fn sets_tolerance(decider: &Decider<'_>, id: FrameId) -> bool {
     })
 }
 
-/// Hands the items to child executions, batched if the definition says so.
+/// A turn ended, or the engine did, before all inputs of the children were selected.
+pub(crate) fn continue_run(decider: &mut Decider<'_>, id: FrameId) {
+    let Some((machine, position)) = decider.place(id) else { return };
+    let state = &machine.states[position as usize];
+    let Kind::Map(map) = &state.kind else { return };
+    decider.entropy.effort().begin();
+    let evaluation = decider.evaluation(id, Extra::default());
+    let selected = evaluation.selected_input(state, &decider.input(id));
+    let tolerance = selected.and_then(|selected| tolerated(&evaluation, map, &selected));
+    let started = tolerance.and_then(|tolerance| start_run(decider, id, state, map, tolerance));
+    if let Err(fault) = started {
+        decider.fault(id, fault);
+    }
+}
+
+/// Bytes of inputs that are recorded together, more or less.
+const SELECTED_BYTES_MAX: usize = 1 << 20;
+
+/// Hands the items to child executions, batched if the definition says so: selects their inputs, as many as the
+/// turn allows, and starts the Map Run when it has all.
 fn start_run(
     decider: &mut Decider<'_>,
     id: FrameId,
+    state: &State,
     map: &Map,
     tolerance: Tolerance,
 ) -> Result<(), Fault> {
-    let Some((machine, position)) = decider.place(id) else { return Ok(()) };
-    let state = &machine.states[position as usize];
-    let Some(items) = phase(decider, id).map(|progress| progress.items.clone()) else {
-        return Ok(());
-    };
-    let mut inputs = Vec::new();
-    for (index, item) in items.as_array().into_iter().flatten().enumerate() {
-        inputs.push(select(decider, id, state, map, index, item)?.into_value());
+    let Some(progress) = phase(decider, id) else { return Ok(()) };
+    let (items, mut next) = (progress.items.clone(), progress.selected_count());
+    let mut bytes_total: usize = progress.selected.iter().map(Payload::weight).sum();
+    let (mut inputs, mut bytes) = (Vec::new(), 0);
+    let limits = decider.execution.program.limits;
+    while let Some(item) = items.get(next) {
+        decider.entropy.effort().begin();
+        let input = select(decider, id, state, map, next, item)?;
+        (bytes, bytes_total) = (bytes + input.weight(), bytes_total + input.weight());
+        if input.exceeds(limits.payload_bytes) || bytes_total > limits.list_bytes {
+            return Err(decider.too_large(id));
+        }
+        inputs.push(input.into_value());
+        next += 1;
+        if bytes > SELECTED_BYTES_MAX || decider.is_spent() && next < items_length(&items) {
+            record_selected(decider, id, std::mem::take(&mut inputs))?;
+            bytes = 0;
+            if decider.is_spent() {
+                decider.wake_stopped(id);
+                return Ok(());
+            }
+        }
     }
     let inputs = match &map.item_batcher {
         Some(batcher) => {
+            let mut all = selected_before(decider, id);
+            all.append(&mut inputs);
             let evaluation = decider.evaluation(id, Extra::default());
-            batched(&evaluation, state, batcher, &decider.input(id), inputs)?
+            batched(&evaluation, state, batcher, &decider.input(id), all)?
         }
         None => inputs,
     };
@@ -322,6 +392,25 @@ fn start_run(
         tolerated_percentage: tolerance.percentage,
     });
     Ok(())
+}
+
+fn items_length(items: &Payload) -> usize {
+    items.as_array().map_or(0, Vec::len)
+}
+
+fn record_selected(
+    decider: &mut Decider<'_>,
+    id: FrameId,
+    inputs: Vec<Value>,
+) -> Result<(), Fault> {
+    let inputs = not_too_deep(Value::Array(inputs).into())?;
+    decider.emit(Event::MapInputsSelected { frame: id, at_ms: decider.now_ms, inputs });
+    Ok(())
+}
+
+fn selected_before(decider: &Decider<'_>, id: FrameId) -> Vec<Value> {
+    let lists = phase(decider, id).map(|progress| progress.selected.as_slice()).unwrap_or_default();
+    lists.iter().flat_map(|list| list.as_array().cloned().unwrap_or_default()).collect()
 }
 
 /// `ItemBatcher`: groups of at most so many items and bytes.
@@ -380,6 +469,14 @@ pub(crate) fn run_finished(
     let Some((machine, position)) = decider.place(id) else { return };
     let state = &machine.states[position as usize];
     let Kind::Map(map) = &state.kind else { return };
+    let bytes: usize = children.iter().flatten().map(Payload::weight).sum();
+    if bytes > decider.execution.program.limits.list_bytes {
+        let (name, cause) = decider.too_large(id).name_and_message(decider.dialect());
+        let failure = Failure::new(name, cause);
+        let (frame, at_ms) = (id, decider.now_ms);
+        decider.emit(Event::MapRunFailed { frame, at_ms, failure: failure.clone() });
+        return decider.fail(id, RaisedFailure::new(failure, Origin::OversizedResult));
+    }
     let outputs: Vec<Value> = children.into_iter().flatten().map(Payload::into_value).collect();
     let output = Payload::new(Value::Array(outputs));
     decider.emit(Event::MapRunSucceeded {

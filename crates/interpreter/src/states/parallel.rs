@@ -21,6 +21,9 @@ pub(crate) fn run(
     }
     let input = decider.input(id);
     let input = decider.evaluation(id, Extra::default()).effective_input(state, &input)?;
+    if input.exceeds(decider.execution.program.limits.payload_bytes) {
+        return Err(decider.too_large(id));
+    }
     let first = decider.execution.next_frame();
     let branches = u32::try_from(parallel.branches.len()).unwrap_or(u32::MAX);
     decider.emit(Event::ParallelStarted {
@@ -38,6 +41,15 @@ pub(crate) fn run(
 
 /// A branch has ended: if it was the last one, the state is done.
 pub(crate) fn branch_ended(decider: &mut Decider<'_>, id: FrameId) {
+    if decider.holds_too_much()
+        && matches!(
+            decider.execution.frame(id).map(|frame| &frame.phase),
+            Some(Phase::Parallel { .. })
+        )
+    {
+        let fault = decider.too_large(id);
+        return decider.fault(id, fault);
+    }
     let Some(Phase::Parallel { results, remaining: 0, .. }) =
         decider.execution.frame(id).map(|frame| &frame.phase)
     else {

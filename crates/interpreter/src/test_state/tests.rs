@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Dialect, Identity};
+use crate::{Dialect, Identity, TokenKey};
 
 fn identity() -> Identity {
     Identity {
@@ -14,6 +14,7 @@ fn identity() -> Identity {
         role_arn: Arc::from(""),
         machine_arn: Arc::from("arn:aws:states:us-east-1:111111111111:stateMachine:m"),
         machine_name: Arc::from("m"),
+        token_key: TokenKey::default(),
     }
 }
 

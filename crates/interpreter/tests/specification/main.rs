@@ -11,6 +11,7 @@ mod engine_error_matching;
 mod engine_inputs;
 mod engine_limits;
 mod engine_nesting;
+mod engine_turns;
 mod guide_error_names;
 mod guide_examples;
 mod guide_retries;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use everstep_interpreter::{
-    Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Input, Limits, Occasion,
-    Payload, Program, Refusal, Status, aws_history, effects,
+    Attempt, Decision, Dialect, Effect, Event, Execution, Failure, FailureStage, Input, Limits,
+    Occasion, Payload, Program, Refusal, Status, Turn, aws_history, effects,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -38,25 +38,51 @@ impl Life {
         life
     }
 
-    /// Decides twice, which must come to the same, and folds, which must too.
+    /// Decides in turns of any length until all is decided. Between two turns the execution is forgotten and folded
+    /// from its journal, as after a crash.
     fn give(&mut self, input: Input) -> Result<Vec<Event>, Refusal> {
+        let Decision { mut events, mut is_unfinished } = self.give_in_turn(input)?;
+        while is_unfinished {
+            self.execution = self.fold();
+            let decision = self.give_in_turn(Input::Continue).expect("it is ready");
+            events.extend(decision.events);
+            is_unfinished = decision.is_unfinished;
+        }
+        Ok(events)
+    }
+
+    /// Decides twice, which must come to the same, and folds, which must too.
+    fn give_in_turn(&mut self, input: Input) -> Result<Decision, Refusal> {
         self.seed += 1;
         let occasion = Occasion::new(self.now_ms, self.seed);
+        let turn = Turn { events_max: self.turn_events(), ..Turn::WHOLE };
         let mut again = self.execution.clone();
-        let events = self.execution.decide(input.clone(), occasion);
-        assert_eq!(again.decide(input, occasion), events, "decide is not deterministic");
+        let decision = self.execution.decide_in_turn(input.clone(), occasion, &turn);
+        let repeated = again.decide_in_turn(input, occasion, &turn);
+        assert_eq!(repeated, decision, "decide is not deterministic");
         assert!(again == self.execution);
-        let events = events?;
+        let decision = decision?;
+        assert_eq!(decision.is_unfinished, self.execution.is_ready(), "{:?}", self.execution);
+        let events = &decision.events;
         assert!(!events.is_empty(), "what is accepted changes something");
         self.journal.extend(events.iter().cloned());
-        for effect in effects(&self.execution, &events) {
+        for effect in effects(&self.execution, events) {
             if let Effect::ScheduleTask { attempt, .. } = effect {
                 assert!(!self.attempts.contains(&attempt), "an attempt was scheduled twice");
                 self.attempts.push(attempt);
             }
         }
-        assert!(self.fold() == self.execution, "a fold of the journal is not the live execution");
-        Ok(events)
+        let folded = self.fold();
+        assert!(folded == self.execution, "a fold of the journal is not the live execution");
+        assert_eq!(folded.is_ready(), self.execution.is_ready());
+        Ok(decision)
+    }
+
+    fn turn_events(&self) -> usize {
+        match self.seed % 4 {
+            0 => usize::MAX,
+            _ => usize::try_from(self.seed * 7 % 11).expect("it is small"),
+        }
     }
 
     fn fold(&self) -> Execution {
@@ -142,8 +168,8 @@ impl Life {
 
     fn pass_time(&mut self, to_ms: i64) {
         self.now_ms = to_ms;
-        // Nothing may be due, or the execution be over.
-        drop(self.give(Input::TimePassed));
+        // Nothing may be due, or the execution be over. A turn may end before all that is due was done.
+        while self.give(Input::TimePassed).is_ok() {}
         let due = self.execution.next_due_ms();
         assert!(due.is_none_or(|due| due > to_ms), "something is overdue");
     }

@@ -61,6 +61,7 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("items-failed", items_failed()),
         ("map-run", map_run()),
         ("map-run-redriven", map_run_redriven()),
+        ("map-inputs", map_inputs()),
         ("time-out", time_out()),
         ("stopped", stopped()),
     ]
@@ -187,6 +188,20 @@ fn map_run() -> Run {
     let second = attempt(&run);
     run.give(Input::MapRunFinished { attempt: second, children }).expect("it is awaited");
     run.output();
+    run
+}
+
+/// The inputs of the children are selected in several turns.
+fn map_inputs() -> Run {
+    let mut processor = machine(json!({ "Each": pass(json!({})) }));
+    processor["ProcessorConfig"] = json!({ "Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS" });
+    let map = json!({ "Type": "Map", "ItemProcessor": processor, "End": true });
+    let definition = machine(json!({ "Map": map }));
+    let mut run = world(definition).input(json!([1, 2, 3])).turns_of(1).run();
+    let attempt = run.events.iter().rev().find_map(map_run_of).expect("a Map run");
+    let children = [10, 20, 30].map(|output| Ok(Payload::new(json!(output)))).into();
+    run.give(Input::MapRunFinished { attempt, children }).expect("it is awaited");
+    assert_eq!(run.output(), json!([10, 20, 30]));
     run
 }
 

@@ -7,6 +7,7 @@ use everstep_retry::Class;
 use minicbor::{Decode, Encode};
 use serde_json::{Map, Value};
 
+use crate::codec;
 use crate::function::{Failure, INTERRUPTED};
 use crate::id::AttemptId;
 use crate::moment::iso;
@@ -44,6 +45,12 @@ pub struct AttemptRecord {
     /// How long the next one had to wait.
     #[n(6)]
     pub next_delay_ms: Option<u64>,
+    /// How often the engine died while it ran.
+    #[cbor(n(7), with = "codec::count", has_nil)]
+    pub interruptions: u32,
+    /// When the last of these was found, until the attempt is started again.
+    #[n(8)]
+    pub interrupted_ms: Option<i64>,
 }
 
 impl Attempts {
@@ -77,12 +84,22 @@ impl Attempts {
         before.find_map(|attempt| attempt.failure.as_ref())
     }
 
-    /// The attempt that is running.
-    pub(crate) fn running(&self) -> Option<&AttemptRecord> {
+    /// The attempt that has been started and has not ended: it runs, or was interrupted and is to be repeated.
+    pub(crate) fn open(&self) -> Option<&AttemptRecord> {
         self.latest().filter(|attempt| attempt.ended_ms.is_none())
     }
 
+    /// The number of the attempt that is running or comes next.
+    pub(crate) fn current(&self) -> u32 {
+        self.open().map_or(self.started.saturating_add(1), |open| open.n)
+    }
+
+    /// An attempt that is open is repeated: it is the same one.
     pub(crate) fn start(&mut self, id: AttemptId, started_ms: i64) {
+        if let Some(open) = self.latest_mut().filter(|latest| latest.ended_ms.is_none()) {
+            (open.started_ms, open.interrupted_ms) = (started_ms, None);
+            return;
+        }
         self.started = self.started.saturating_add(1);
         let attempt = AttemptRecord {
             n: self.started,
@@ -92,6 +109,8 @@ impl Attempts {
             worker_pid: None,
             failure: None,
             next_delay_ms: None,
+            interruptions: 0,
+            interrupted_ms: None,
         };
         if self.first.len() < FIRST_KEPT {
             return self.first.push(attempt);
@@ -107,6 +126,7 @@ impl Attempts {
             latest.ended_ms = Some(at_ms);
             latest.worker_pid = worker_pid;
             latest.failure = failure;
+            latest.interrupted_ms = None;
         }
     }
 
@@ -116,8 +136,20 @@ impl Attempts {
         }
     }
 
-    /// The latest has never run.
-    pub(crate) fn withdraw(&mut self) {
+    /// The engine that ran the latest is gone.
+    pub(crate) fn interrupt(&mut self, at_ms: i64) {
+        if let Some(latest) = self.latest_mut() {
+            latest.interruptions = latest.interruptions.saturating_add(1);
+            latest.interrupted_ms = Some(at_ms);
+        }
+    }
+
+    /// The latest has not run; if it had before, it is to be repeated.
+    pub(crate) fn withdraw(&mut self, at_ms: i64) {
+        if let Some(latest) = self.latest_mut().filter(|latest| latest.interruptions > 0) {
+            latest.interrupted_ms = Some(at_ms);
+            return;
+        }
         let withdrawn = self.last.pop().or_else(|| self.first.pop());
         self.started -= u32::from(withdrawn.is_some());
     }
@@ -139,6 +171,7 @@ impl AttemptRecord {
             (Some(failure), _) if failure.error_type == INTERRUPTED => "Interrupted",
             (Some(_), _) => "Failed",
             (None, Some(_)) => "Succeeded",
+            (None, None) if self.interrupted_ms.is_some() => "Interrupted",
             (None, None) => "Running",
         }
     }
@@ -158,6 +191,9 @@ impl AttemptRecord {
             put("workerPid", pid.into());
         }
         put("outcome", self.outcome().into());
+        if self.interruptions > 0 {
+            put("interruptions", self.interruptions.into());
+        }
         if let Some(Failure { error_type, class, message, stack, log, .. }) = &self.failure {
             put("errorType", error_type.clone().into());
             put("errorMessage", message.clone().into());
@@ -191,6 +227,7 @@ mod tests {
         let mut attempts = Attempts::default();
         for at in 0..started {
             attempts.start(AttemptId::drawn([0, at.into()]), at.into());
+            attempts.end(None, None, at.into());
         }
         assert_eq!(attempts.kept().map(|attempt| attempt.n).collect::<Vec<_>>(), kept);
         assert_eq!((attempts.started(), attempts.left_out()), (started, left_out));
@@ -210,10 +247,23 @@ mod tests {
         let mut attempts = Attempts::default();
         for at in 0..6 {
             attempts.start(AttemptId::drawn([0, at]), 0);
+            attempts.end(None, None, 0);
         }
-        attempts.withdraw();
-        attempts.withdraw();
+        attempts.withdraw(0);
+        attempts.withdraw(0);
         assert_eq!(attempts.started(), 4);
         assert_eq!(attempts.latest().map(|attempt| attempt.n), Some(4));
+    }
+
+    #[test]
+    fn what_was_interrupted_is_the_same_attempt_when_it_is_repeated() {
+        let mut attempts = Attempts::default();
+        attempts.start(AttemptId::drawn([0, 1]), 1);
+        attempts.interrupt(2);
+        assert_eq!(attempts.open().map(AttemptRecord::outcome), Some("Interrupted"));
+        attempts.start(AttemptId::drawn([0, 1]), 3);
+        let open = attempts.open().expect("it runs");
+        assert_eq!((attempts.started(), open.interruptions, open.started_ms), (1, 1, 3));
+        assert_eq!(open.outcome(), "Running");
     }
 }

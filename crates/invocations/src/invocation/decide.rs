@@ -9,7 +9,7 @@ use crate::id::{AttemptId, InvocationId};
 /// All that can reach an invocation.
 #[derive(Debug)]
 pub(crate) enum Input<'i> {
-    /// There is a slot for it.
+    /// A worker is ready to take it.
     Start {
         attempt: AttemptId,
     },
@@ -79,11 +79,13 @@ pub(crate) fn decide(
         (State::Running, Input::End { attempt, outcome }) if invocation.awaits(*attempt) => {
             Ok(ended(invocation, outcome, now_ms, unit))
         }
-        (_, Input::End { .. }) => Err(Refusal::Stale),
-        (State::Running, Input::Interrupt) => {
-            let free = matches!(invocation.terms.interrupted, Interrupted::Free { .. });
-            Ok(failed(invocation, &Failure::interrupted(), None, free, now_ms, unit))
+        (State::Accepted | State::Waiting { .. }, Input::End { attempt, outcome })
+            if invocation.current_attempt() == *attempt =>
+        {
+            Ok(ended_unstarted(invocation, *attempt, outcome, now_ms, unit))
         }
+        (_, Input::End { .. }) => Err(Refusal::Stale),
+        (State::Running, Input::Interrupt) => Ok(interrupted(invocation, now_ms, unit)),
         (State::Accepted | State::Running | State::Waiting { .. }, Input::Cancel) => {
             Ok(vec![Event::InvocationCancelled { at_ms }])
         }
@@ -99,7 +101,7 @@ pub(crate) fn decide(
 
 impl Invocation {
     fn awaits(&self, attempt: AttemptId) -> bool {
-        self.attempts.running().is_some_and(|running| running.id == attempt)
+        self.attempts.open().is_some_and(|open| open.id == attempt)
     }
 }
 
@@ -109,9 +111,47 @@ fn ended(invocation: &Invocation, outcome: &Outcome, now_ms: i64, unit: f64) -> 
             vec![Event::InvocationSucceeded { worker_pid: *worker_pid, at_ms: now_ms }]
         }
         Outcome::Failed { failure, worker_pid, .. } => {
-            failed(invocation, failure, *worker_pid, false, now_ms, unit)
+            failed(invocation, failure, *worker_pid, now_ms, unit)
         }
-        Outcome::Throttled => vec![Event::AttemptThrottled, throttled(invocation, now_ms)],
+        Outcome::Throttled => {
+            vec![Event::AttemptThrottled { at_ms: now_ms }, throttled(invocation, now_ms)]
+        }
+        Outcome::Interrupted => interrupted(invocation, now_ms, unit),
+    }
+}
+
+/// No worker took it: it has failed to start, which is an attempt, or the attempt is still to come.
+fn ended_unstarted(
+    invocation: &Invocation,
+    attempt: AttemptId,
+    outcome: &Outcome,
+    at_ms: i64,
+    unit: f64,
+) -> Vec<Event> {
+    match outcome {
+        Outcome::Throttled | Outcome::Interrupted => {
+            vec![Event::AttemptPostponed, throttled(invocation, at_ms)]
+        }
+        Outcome::Succeeded { .. } | Outcome::Failed { .. } => {
+            let mut events = vec![Event::AttemptStarted { attempt, at_ms }];
+            events.extend(ended(invocation, outcome, at_ms, unit));
+            events
+        }
+    }
+}
+
+/// The function did not fail, so no retry is used up, unless it happens too often in a row.
+fn interrupted(invocation: &Invocation, at_ms: i64, unit: f64) -> Vec<Event> {
+    let before = invocation.attempts.open().map_or(0, |open| open.interruptions);
+    match invocation.terms.interrupted {
+        Interrupted::Repeat { most } if before < most => vec![Event::AttemptInterrupted { at_ms }],
+        Interrupted::Repeat { .. } | Interrupted::Count => {
+            let mut events = failed(invocation, &Failure::interrupted(), None, at_ms, unit);
+            if let Some(Event::AttemptFailed { interrupted, .. }) = events.first_mut() {
+                *interrupted = true;
+            }
+            events
+        }
     }
 }
 
@@ -119,23 +159,19 @@ fn failed(
     invocation: &Invocation,
     failure: &Failure,
     worker_pid: Option<u32>,
-    free: bool,
     at_ms: i64,
     unit: f64,
 ) -> Vec<Event> {
-    let verdict = if free {
-        after_free_interruption(invocation)
-    } else {
-        let Failure { error_type, class, .. } = failure;
-        match invocation.terms.policy.verdict(error_type, *class, &invocation.retries, || unit) {
-            Verdict::Retry { .. } if failure.permanent => Err(Reason::NonRetryable),
-            Verdict::Retry { rule, delay_ms } => {
-                let asked_ms = failure.retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MS_MAX);
-                Ok((Some(rule), delay_ms.max(asked_ms)))
-            }
-            Verdict::Exhausted => Err(Reason::RetriesExhausted),
-            Verdict::NonRetryable => Err(Reason::NonRetryable),
+    let Failure { error_type, class, .. } = failure;
+    let policy = &invocation.terms.policy;
+    let verdict = match policy.verdict(error_type, *class, &invocation.retries, || unit) {
+        Verdict::Retry { .. } if failure.permanent => Err(Reason::NonRetryable),
+        Verdict::Retry { rule, delay_ms } => {
+            let asked_ms = failure.retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MS_MAX);
+            Ok((rule, delay_ms.max(asked_ms)))
         }
+        Verdict::Exhausted => Err(Reason::RetriesExhausted),
+        Verdict::NonRetryable => Err(Reason::NonRetryable),
     };
     let next = match verdict {
         Err(reason) => Event::InvocationExhausted { reason, at_ms },
@@ -144,16 +180,8 @@ fn failed(
             None => Event::InvocationExpired { at_ms },
         },
     };
-    vec![Event::AttemptFailed { failure: failure.clone(), worker_pid, free, at_ms }, next]
-}
-
-fn after_free_interruption(invocation: &Invocation) -> Result<(Option<usize>, u64), Reason> {
-    match invocation.terms.interrupted {
-        Interrupted::Free { most } if invocation.interruptions >= most => {
-            Err(Reason::InterruptionsExhausted)
-        }
-        _ => Ok((None, 0)),
-    }
+    let failure = failure.clone();
+    vec![Event::AttemptFailed { failure, worker_pid, interrupted: false, at_ms }, next]
 }
 
 fn throttled(invocation: &Invocation, now_ms: i64) -> Event {
@@ -179,8 +207,6 @@ mod tests {
     use crate::function::Terms;
     use crate::invocation::{Source, SourceKind};
 
-    const N: u64 = 1_000_000;
-
     fn invocation(retries_max: Option<u32>, delay_ms: u64, age_ms: Option<i64>) -> Invocation {
         let rule = Rule {
             errors: vec!["Error.ALL".to_owned()],
@@ -201,13 +227,12 @@ mod tests {
     /// `n`ever to be retried, `l`ater (in 9 s), `g`one for ever, `t`hrottled, `i`nterrupted, `c`ancelled, `f`orbidden, `p`ostponed; a digit lets so many
     /// seconds pass. What it says of itself at the end.
     fn check(mut invocation: Invocation, script: &str, expected: &str) {
-        let (mut now_ms, mut drawn, mut refused) = (0, N, String::new());
+        let (mut now_ms, mut refused) = (0, String::new());
         for letter in script.chars() {
             if let Some(seconds) = letter.to_digit(10) {
                 now_ms += i64::from(seconds) * 1000;
                 continue;
             }
-            drawn += 1;
             let failure = |name: &str| Outcome::Failed {
                 failure: Failure {
                     retry_after_ms: (name == "Later").then_some(9000),
@@ -225,10 +250,12 @@ mod tests {
                 'g' => failure("Gone"),
                 _ => Outcome::Throttled,
             };
-            let attempt = invocation.attempts.latest().map(|latest| latest.id);
-            let attempt = attempt.unwrap_or(AttemptId::drawn([0, 0]));
+            let attempt = match invocation.attempts.latest() {
+                Some(latest) if invocation.state.is_over() => latest.id,
+                _ => invocation.current_attempt(),
+            };
             let input = match letter {
-                's' => Input::Start { attempt: AttemptId::drawn([0, drawn]) },
+                's' => Input::Start { attempt },
                 'i' => Input::Interrupt,
                 'c' => Input::Cancel,
                 'f' => Input::Forbid,
@@ -270,16 +297,36 @@ mod tests {
     }
 
     #[test]
-    fn what_was_interrupted_counts_unless_it_is_free() {
-        check(invocation(Some(2), 0, None), "sisisi", "RetriesExhausted 3");
-        check(invocation(Some(2), 0, None), "sisese", "RetriesExhausted 3");
-        let free = |most| {
-            let mut invocation = invocation(Some(1), 0, None);
-            invocation.terms.interrupted = Interrupted::Free { most };
+    fn what_was_interrupted_is_repeated_and_uses_up_no_retry() {
+        check(invocation(Some(0), 0, None), "si", "Accepted 1");
+        check(invocation(Some(0), 0, None), "siso", "Succeeded 1");
+        check(invocation(Some(0), 0, None), "sisisise", "RetriesExhausted 1");
+        check(invocation(Some(0), 0, None), "sisisisisis", "Running 1");
+        check(invocation(Some(0), 0, None), "sisisisisisi", "RetriesExhausted 1");
+        check(invocation(Some(1), 0, None), "sisisisisisi", "Waiting(0) 1");
+        check(invocation(Some(1), 0, None), "sisisisisisisisisisisisi", "RetriesExhausted 2");
+        check(invocation(Some(1), 0, None), "sisisisisisesisisisisise", "RetriesExhausted 2");
+        check(invocation(Some(0), 0, Some(5000)), "si5s", "Expired 1");
+        check(invocation(Some(0), 0, None), "sic", "Cancelled 1");
+        check(invocation(Some(0), 0, None), "sip1so", "Succeeded 1");
+    }
+
+    #[test]
+    fn what_was_interrupted_counts_if_that_is_wanted() {
+        let count = || {
+            let mut invocation = invocation(Some(2), 0, None);
+            invocation.terms.interrupted = Interrupted::Count;
             invocation
         };
-        check(free(2), "sisisi", "InterruptionsExhausted 3");
-        check(free(2), "sisesise", "RetriesExhausted 4");
+        check(count(), "sisisi", "RetriesExhausted 3");
+        check(count(), "sisese", "RetriesExhausted 3");
+    }
+
+    #[test]
+    fn what_no_worker_took_was_not_interrupted() {
+        check(invocation(Some(0), 0, None), "i", "Accepted 0 WrongState");
+        check(invocation(Some(0), 0, None), "t1so", "Succeeded 1");
+        check(invocation(Some(1), 0, None), "eso", "Succeeded 2");
     }
 
     #[test]

@@ -6,23 +6,30 @@ use crate::invocation::Reason;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
+    /// A worker takes it.
     AttemptStarted {
         attempt: AttemptId,
         at_ms: i64,
     },
-    /// `free` if it was interrupted and that does not use up a retry.
+    /// The engine that ran it is gone; it is to be repeated.
+    AttemptInterrupted {
+        at_ms: i64,
+    },
+    /// `interrupted` if it has failed because the engine died while it ran.
     AttemptFailed {
         failure: Failure,
         worker_pid: Option<u32>,
-        free: bool,
+        interrupted: bool,
         at_ms: i64,
     },
     /// The attempt has not run after all.
-    AttemptThrottled,
+    AttemptThrottled {
+        at_ms: i64,
+    },
     /// The function could not be run, and it was known before an attempt was started.
     AttemptPostponed,
     RetryScheduled {
-        rule: Option<usize>,
+        rule: usize,
         delay_ms: u64,
         due_ms: i64,
     },

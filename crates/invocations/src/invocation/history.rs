@@ -15,6 +15,11 @@ pub enum What {
     AttemptStarted {
         n: u32,
     },
+    /// The engine died so many times while it ran.
+    AttemptInterrupted {
+        n: u32,
+        times: u32,
+    },
     AttemptFailed {
         n: u32,
         error: String,
@@ -40,6 +45,7 @@ impl What {
         match self {
             Self::InvocationAccepted => "InvocationAccepted",
             Self::AttemptStarted { .. } => "AttemptStarted",
+            Self::AttemptInterrupted { .. } => "AttemptInterrupted",
             Self::AttemptFailed { .. } => "AttemptFailed",
             Self::RetryScheduled { .. } => "RetryScheduled",
             Self::InvocationSucceeded => "InvocationSucceeded",
@@ -61,7 +67,13 @@ impl Invocation {
         let mut add = |at_ms, what| history.push(Happened { at_ms, what });
         for attempt in self.attempts.kept() {
             let n = attempt.n;
-            add(attempt.started_ms, What::AttemptStarted { n });
+            if attempt.interruptions > 0 {
+                let at_ms = attempt.interrupted_ms.unwrap_or(attempt.started_ms);
+                add(at_ms, What::AttemptInterrupted { n, times: attempt.interruptions });
+            }
+            if attempt.interrupted_ms.is_none() {
+                add(attempt.started_ms, What::AttemptStarted { n });
+            }
             let Some(ended_ms) = attempt.ended_ms else { continue };
             if let Some(failure) = &attempt.failure {
                 add(ended_ms, What::AttemptFailed { n, error: failure.error_type.clone() });

@@ -36,6 +36,9 @@ impl Invocation {
         if self.attempts.left_out() > 0 {
             put("attemptsLeftOut", self.attempts.left_out().into());
         }
+        if self.interruptions > 0 {
+            put("interruptions", self.interruptions.into());
+        }
         put("throttledCount", self.throttled.into());
         put("destinations", self.destinations());
         put("routed", self.is_routed().into());

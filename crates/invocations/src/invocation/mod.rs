@@ -22,7 +22,7 @@ pub(crate) use route::Route;
 pub use source::{Source, SourceKind};
 
 use crate::function::{Failure, Terms};
-use crate::id::InvocationId;
+use crate::id::{AttemptId, InvocationId};
 
 /// All that is known of an invocation but its event and its answer, which have rows of their own.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
@@ -51,7 +51,7 @@ pub struct Invocation {
     /// Retries that each rule of the policy has had.
     #[n(10)]
     pub retries: Vec<u32>,
-    /// Interruptions that did not use up a retry.
+    /// How often the engine died while it ran, over all attempts.
     #[n(11)]
     pub interruptions: u32,
     /// How often it had to wait because the function could not be run.
@@ -226,21 +226,25 @@ impl Invocation {
                 self.attempts.start(*attempt, *at_ms);
                 self.state = State::Running;
             }
-            Event::AttemptFailed { failure, worker_pid, free, at_ms } => {
+            Event::AttemptInterrupted { at_ms } => {
+                self.interrupt(*at_ms);
+                self.state = State::Accepted;
+            }
+            Event::AttemptFailed { failure, worker_pid, interrupted, at_ms } => {
+                if *interrupted {
+                    self.interrupt(*at_ms);
+                }
                 self.attempts.end(Some(failure.clipped()), *worker_pid, *at_ms);
                 self.throttled_in_a_row = 0;
-                self.interruptions += u32::from(*free);
             }
-            Event::AttemptThrottled => {
-                self.attempts.withdraw();
+            Event::AttemptThrottled { at_ms } => {
+                self.attempts.withdraw(*at_ms);
                 self.throttle();
             }
             Event::AttemptPostponed => self.throttle(),
             Event::RetryScheduled { rule, delay_ms, due_ms } => {
-                if let Some(rule) = rule {
-                    self.retries.resize(self.retries.len().max(rule + 1), 0);
-                    self.retries[*rule] += 1;
-                }
+                self.retries.resize(self.retries.len().max(rule + 1), 0);
+                self.retries[*rule] += 1;
                 self.attempts.note_delay(*delay_ms);
                 self.state = State::Waiting { due_ms: *due_ms };
             }
@@ -254,7 +258,7 @@ impl Invocation {
             }
             Event::InvocationExpired { at_ms } => self.end(State::Expired, *at_ms),
             Event::InvocationCancelled { at_ms } => {
-                if self.attempts.running().is_some() {
+                if self.attempts.open().is_some() {
                     self.attempts.end(Some(Failure::cancelled()), None, *at_ms);
                 }
                 self.end(State::Cancelled, *at_ms);
@@ -268,12 +272,29 @@ impl Invocation {
         }
     }
 
+    /// The attempt that is running or comes next: if an interrupted one is to be repeated, it is that one.
+    pub(crate) fn current_attempt(&self) -> AttemptId {
+        let Self { id, accepted_ms, attempts, throttled, .. } = self;
+        let next = || AttemptId::next(*id, *accepted_ms, attempts.started(), *throttled);
+        attempts.open().map_or_else(next, |open| open.id)
+    }
+
+    fn interrupt(&mut self, at_ms: i64) {
+        self.interruptions = self.interruptions.saturating_add(1);
+        self.attempts.interrupt(at_ms);
+        self.throttled_in_a_row = 0;
+    }
+
     fn throttle(&mut self) {
         self.throttled = self.throttled.saturating_add(1);
         self.throttled_in_a_row = self.throttled_in_a_row.saturating_add(1);
     }
 
     fn end(&mut self, state: State, at_ms: i64) {
+        if self.attempts.open().is_some() {
+            // It was to be repeated, and is not.
+            self.attempts.end(Some(Failure::interrupted()), None, at_ms);
+        }
         self.state = state;
         self.ended_ms = Some(at_ms);
         self.dead = state.reason().is_some() && self.terms.dead_letters;

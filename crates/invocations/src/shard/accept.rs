@@ -9,7 +9,7 @@ use super::Shard;
 use super::slot::{Response, Slot};
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
-use crate::function::{Failure, FunctionSettings, Terms};
+use crate::function::{Failure, FunctionSettings, Interrupted, Terms};
 use crate::invocation::{Event, Invocation, Reason, State};
 use crate::layout::{self, Order, Part};
 use crate::message::{Acceptance, Accepted, Finished, Mode, Reply};
@@ -196,6 +196,8 @@ fn once(terms: &Terms) -> Terms {
         on_failure: Vec::new(),
         next: Vec::new(),
         dead_letters: false,
+        // Its caller has seen the connection break, and may call again.
+        interrupted: Interrupted::Count,
         ..terms.clone()
     }
 }

@@ -4,8 +4,8 @@
 //! over and continues; what follows (an attempt, an answer, a delivery) leaves when they are durable. If a
 //! commit fails, everything is given up and the next start reads what the store has.
 //!
-//! Invocations that run are in memory, with those whose last commit is on its way. All others are rows: so
-//! one that is read from the store and says that it is running was interrupted.
+//! Invocations that run or wait for a worker are in memory, with those whose last commit is on its way. All
+//! others are rows: so one that is read from the store and says that it is running was interrupted.
 //!
 //! Nothing here knows of threads or clocks: time comes with each call.
 
@@ -93,8 +93,11 @@ impl Shard {
             Message::Accept { acceptance, reply, watcher } => {
                 self.accept(*acceptance, reply, watcher, now_ms);
             }
-            Message::Call { call, reply } => synchronous::call(&self.shared, *call, reply),
+            Message::Call { call, reply } => {
+                synchronous::call(&self.shared, *call, reply, now_ms);
+            }
             Message::Ready { id, permit } => self.has_slot(id, permit, now_ms),
+            Message::Claim { id, attempt, receipt } => self.claim(id, attempt, receipt, now_ms),
             Message::Ended { id, attempt, outcome, receipt } => {
                 self.ended(id, attempt, outcome, receipt, now_ms);
             }
@@ -148,7 +151,7 @@ impl Shard {
 
     /// Puts an invocation into memory, until nothing needs it there.
     fn put_back(&mut self, slot: Box<Slot>) {
-        if !slot.is_running() {
+        if !slot.is_busy() {
             self.slots.release(slot.invocation.id, slot.ticket);
         }
         self.slots.put(slot.invocation.id, slot);

@@ -4,12 +4,13 @@ use everstep_retry::Class;
 use everstep_store::Batch;
 
 use super::Shard;
+use super::slot::Slot;
 use super::step::respond;
 use crate::after_commit::AfterCommit;
 use crate::error::Error;
 use crate::function::{Failure, Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
-use crate::invocation::{Input, decide};
+use crate::invocation::{Input, State, decide};
 use crate::message::{Finished, Reply};
 
 impl Shard {
@@ -30,15 +31,26 @@ impl Shard {
         };
         let unit = self.unit();
         let input = Input::End { attempt, outcome: &outcome };
+        let dispatched = slot.dispatched == Some(attempt);
+        if dispatched {
+            slot.dispatched = None;
+        }
         match decide(&slot.invocation, &input, now_ms, unit) {
-            Ok(events) => {
+            Ok(_) if self.leaves_unstarted(&slot, &outcome) => receipt(Ok(())),
+            Ok(events) if dispatched => {
                 let before = slot.change(&events);
                 let mut batch = Batch::new(self.shard);
-                respond(&mut slot, &outcome, &mut batch);
+                if slot.invocation.attempts.open().is_none() {
+                    respond(&mut slot, &outcome, &mut batch);
+                }
                 let after = vec![AfterCommit::Answer(receipt)];
                 self.write(&mut slot, &before, batch, after, now_ms);
+                if slot.invocation.state == State::Accepted {
+                    // It was interrupted, and is to be repeated.
+                    return self.ready(slot, Batch::new(self.shard), Vec::new(), now_ms);
+                }
             }
-            Err(_) => {
+            _ => {
                 self.shared.observer.stale_result(id, attempt);
                 self.follow(
                     slot.ticket,
@@ -49,12 +61,18 @@ impl Shard {
         self.put_back(slot);
     }
 
+    /// Nothing new is begun, and no worker took it: it stays as it is, and is begun by the next engine.
+    fn leaves_unstarted(&self, slot: &Slot, outcome: &Outcome) -> bool {
+        let unseen = matches!(outcome, Outcome::Throttled | Outcome::Interrupted);
+        unseen && !slot.is_running() && self.shared.concurrency.is_closed()
+    }
+
     pub(super) fn cancel(&mut self, id: InvocationId, reply: Reply<()>, now_ms: i64) {
         let mut slot = match self.take(id, now_ms).and_then(|slot| slot.ok_or(Error::NotFound)) {
             Ok(slot) => slot,
             Err(error) => return reply(Err(error)),
         };
-        let running = slot.invocation.attempts.running().map(|attempt| attempt.id);
+        let running = slot.dispatched.take();
         match decide(&slot.invocation, &Input::Cancel, now_ms, 0.0) {
             Ok(events) => {
                 let before = slot.change(&events);

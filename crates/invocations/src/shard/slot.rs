@@ -5,6 +5,7 @@ use std::sync::Arc;
 use everstep_store::{Shard, Space};
 
 use crate::error::{Error, Result};
+use crate::id::AttemptId;
 use crate::invocation::{Event, Invocation, State};
 use crate::layout::{self, Part};
 use crate::message::{Finished, Reply};
@@ -18,6 +19,8 @@ pub(super) struct Slot {
     pub(super) watchers: Vec<Reply<Finished>>,
     /// The last commit that concerns it.
     pub(super) ticket: u64,
+    /// The attempt that waits for a worker, or has one.
+    pub(super) dispatched: Option<AttemptId>,
     /// Removed, though the store may still show it.
     pub(super) gone: bool,
 }
@@ -48,7 +51,8 @@ impl everstep_shards::Slot for Slot {
 impl Slot {
     pub(super) fn new(invocation: Invocation) -> Self {
         let (payload, response, watchers) = (None, Response::Stored, Vec::new());
-        Self { invocation, payload, response, watchers, ticket: 0, gone: false }
+        let (ticket, dispatched, gone) = (0, None, false);
+        Self { invocation, payload, response, watchers, ticket, dispatched, gone }
     }
 
     pub(super) fn change(&mut self, events: &[Event]) -> Before {
@@ -67,6 +71,11 @@ impl Slot {
 
     pub(super) fn is_running(&self) -> bool {
         self.invocation.state == State::Running
+    }
+
+    /// Whether it must stay in memory: a worker has it, or will.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_running() || self.dispatched.is_some()
     }
 
     pub(super) fn payload(&mut self, shared: &Shared, shard: Shard) -> Result<Arc<[u8]>> {

@@ -20,7 +20,9 @@ impl Shard {
         if let Ok(events) = decide(&slot.invocation, &Input::Interrupt, now_ms, unit) {
             let before = slot.change(&events);
             let mut batch = Batch::new(self.shard);
-            respond(slot, &Outcome::interrupted(), &mut batch);
+            if slot.invocation.attempts.open().is_none() {
+                respond(slot, &Outcome::Interrupted, &mut batch);
+            }
             self.write(slot, &before, batch, Vec::new(), now_ms);
         }
     }

@@ -18,8 +18,10 @@ impl Shard {
             return Ok(());
         }
         let settings = &self.shared.settings;
-        let old_ms = now_ms.saturating_sub(settings.retention_ms);
-        let dead = settings.dead_letter_retention_ms.map(|kept_ms| now_ms.saturating_sub(kept_ms));
+        let trusted_ms = settings.shards.retention_limit.now_ms(now_ms);
+        let old_ms = trusted_ms.saturating_sub(settings.retention_ms);
+        let dead =
+            settings.dead_letter_retention_ms.map(|kept_ms| trusted_ms.saturating_sub(kept_ms));
         let every_ms = settings.shards.sweep_every_ms;
         let mut full = self.sweep(Order::Closed, old_ms, now_ms)?;
         if let Some(dead_ms) = dead {

@@ -82,7 +82,7 @@ impl Shard {
     /// What nothing needs in memory leaves it.
     fn let_go(&mut self) {
         while let Some(id) = self.slots.next_released(&self.ledger) {
-            let idle = |slot: &Slot| !slot.is_running() && slot.watchers.is_empty();
+            let idle = |slot: &Slot| !slot.is_busy() && slot.watchers.is_empty();
             if self.slots.get(id).is_some_and(idle) {
                 self.slots.take(id);
             }

@@ -14,8 +14,8 @@ use crate::message::{Acceptance, Accepted, Finished, Message, Mode};
 use crate::shard::Shard;
 use crate::shared::{Parts, Shared};
 use crate::{
-    Attempt, Delivered, Delivery, Destinations, Done, Error, Failure, Filter, FunctionSettings,
-    Functions, Observer, Outcome, Settings, Shown, Terms, reader,
+    Attempt, Claim, Delivered, Delivery, Destinations, Done, Error, Failure, Filter,
+    FunctionSettings, Functions, Observer, Outcome, Settings, Shown, Terms, reader,
 };
 use everstep_shards::{Clock, Mailbox};
 
@@ -41,6 +41,8 @@ pub(super) struct Script {
     functions: Mutex<HashMap<String, (Arc<FunctionSettings>, Behaviour)>>,
     /// What independent witnesses have seen.
     pub(super) lines: Mutex<Vec<Line>>,
+    /// Attempts that no worker has taken yet.
+    pub(super) waiting: Mutex<VecDeque<(Attempt, Claim, Done)>>,
     pub(super) running: Mutex<VecDeque<(Attempt, Done)>>,
     pub(super) killed: Mutex<Vec<AttemptId>>,
     pub(super) now_ms: AtomicI64,
@@ -56,7 +58,32 @@ impl Functions for Script {
         locked(&self.functions).get(name).map(|(settings, _)| settings.clone())
     }
 
-    fn start(&self, attempt: Attempt, done: Done) {
+    fn start(&self, attempt: Attempt, claim: Claim, done: Done) {
+        locked(&self.waiting).push_back((attempt, claim, done));
+    }
+
+    fn kill(&self, attempt: AttemptId) {
+        locked(&self.killed).push(attempt);
+    }
+}
+
+impl Script {
+    /// A worker is ready for one of the attempts that wait for one.
+    pub(super) fn take_one(self: &Arc<Self>, which: usize) -> bool {
+        let mut waiting = locked(&self.waiting);
+        let place = which % waiting.len().max(1);
+        let Some((attempt, claim, done)) = waiting.remove(place) else { return false };
+        drop(waiting);
+        let script = self.clone();
+        claim(Box::new(move |granted| {
+            if granted.is_ok() {
+                script.run(attempt, done);
+            }
+        }));
+        true
+    }
+
+    fn run(&self, attempt: Attempt, done: Done) {
         if let Some(inspect) = &*locked(&self.inspector) {
             inspect(&attempt);
         }
@@ -65,10 +92,6 @@ impl Functions for Script {
         let mut running = locked(&self.running);
         running.push_back((attempt, done));
         self.running_most.fetch_max(running.len() as u64, Ordering::Relaxed);
-    }
-
-    fn kill(&self, attempt: AttemptId) {
-        locked(&self.killed).push(attempt);
     }
 }
 
@@ -230,6 +253,7 @@ impl Harness {
     pub(super) fn open(&mut self) {
         self.shards.clear();
         self.post = Arc::default();
+        locked(&self.script.waiting).clear();
         locked(&self.script.running).clear();
         locked(&self.outside.waiting).clear();
         let shared = Arc::new(Shared::new(self.parts(), self.post.clone()));
@@ -261,6 +285,15 @@ impl Harness {
         message.map(|message| self.handle(message)).is_some()
     }
 
+    /// What is due is begun, as far as that needs no worker.
+    pub(super) fn wake(&mut self) {
+        let now_ms = self.now_ms();
+        for shard in &mut self.shards {
+            shard.tick(now_ms);
+        }
+        while self.handle_one() {}
+    }
+
     /// Lets everything happen that can happen now; when there will be more to do.
     pub(super) fn settle(&mut self) -> Option<i64> {
         let mut quiet = 0;
@@ -269,6 +302,9 @@ impl Harness {
             let next = self.shards.iter_mut().filter_map(|shard| shard.tick(now_ms)).min();
             let mut busy = false;
             while self.handle_one() {
+                busy = true;
+            }
+            while self.script.take_one(0) {
                 busy = true;
             }
             busy |= self.script.answer_all();

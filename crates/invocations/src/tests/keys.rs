@@ -87,9 +87,11 @@ fn a_call_that_died_with_the_engine_is_no_answer() {
     let mut harness = Harness::new();
     harness.script.set("f", settings("f", fixed(0, 0)), holds());
     let _lost = invoke(&mut harness);
+    harness.settle();
     harness.open();
     harness.script.set("f", settings("f", fixed(0, 0)), fails(0));
     harness.settle();
+    assert_eq!(harness.starts("f").len(), 1, "it is not repeated for a caller that is gone");
     let answer = invoke(&mut harness);
     harness.settle();
     assert_eq!(answer.try_recv().expect("an answer").expect("finished").state.name(), "Succeeded");
@@ -202,7 +204,8 @@ fn who_waits_is_given_what_the_last_attempt_said_before_a_restart() {
 
 /// Lets functions run and messages arrive, and answers no delivery.
 fn run(harness: &mut Harness) {
-    while harness.handle_one() || harness.script.answer_one(0) {}
+    let script = harness.script.clone();
+    while harness.handle_one() || script.take_one(0) || script.answer_one(0) {}
 }
 
 #[test]

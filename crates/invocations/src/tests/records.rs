@@ -34,7 +34,7 @@ fn sample() -> Invocation {
     let terms = Terms {
         arn: "arn:aws:lambda:us-east-2:123456789012:function:f".to_owned(),
         policy: Policy { rules: vec![rule], non_retryable: vec!["ValidationError".to_owned()] },
-        interrupted: Interrupted::Free { most: 5 },
+        interrupted: Interrupted::Repeat { most: 5 },
         on_success: vec![Target::from("queue:done")],
         on_failure: vec![Target::from("function:handler")],
         next: vec![Edge { function: "abort".to_owned(), input: EdgeInput::Error }],
@@ -72,8 +72,8 @@ fn sample() -> Invocation {
     };
     let events = [
         Event::AttemptStarted { attempt: AttemptId::drawn([7, 8]), at_ms },
-        Event::AttemptFailed { failure, worker_pid: Some(42), free: false, at_ms },
-        Event::RetryScheduled { rule: Some(0), delay_ms: 110, due_ms: at_ms + 110 },
+        Event::AttemptFailed { failure, worker_pid: Some(42), interrupted: false, at_ms },
+        Event::RetryScheduled { rule: 0, delay_ms: 110, due_ms: at_ms + 110 },
     ];
     events.iter().for_each(|event| invocation.apply(event));
     invocation

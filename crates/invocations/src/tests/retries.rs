@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use everstep_retry::Delay;
+use everstep_retry::{Class, Delay};
 
 use super::harness::{
     Harness, START_MS, error, fails, fixed, holds, locked, policy, settings, success,
 };
 use crate::message::Message;
-use crate::{Outcome, RetryMetadata, State, What};
+use crate::{Interrupted, Outcome, RetryMetadata, State, What};
 
 /// How an always or at first failing function is run: seconds of its starts, its state at the end.
 fn check(policy: everstep_retry::Policy, fails_first: u32, starts: &[f64], state: &str) {
@@ -245,9 +245,78 @@ fn what_waited_is_run_after_a_restart_and_counts_go_on() {
 }
 
 #[test]
-fn what_was_running_was_interrupted() {
+fn what_was_running_is_repeated() {
     let mut harness = Harness::new();
-    harness.script.set("f", settings("f", fixed(1, 10)), holds());
+    harness.script.set("f", settings("f", fixed(0, 0)), holds());
+    let id = harness.accept("f", "{}");
+    harness.settle();
+    for interruptions in 1..=5 {
+        harness.open();
+        harness.settle();
+        let invocation = harness.invocation(id);
+        let attempt = invocation.attempts.latest().expect("it has begun");
+        assert_eq!((attempt.outcome(), attempt.interruptions), ("Running", interruptions));
+        assert_eq!(harness.stands(id), ("Running", 1));
+    }
+    let lines = locked(&harness.script.lines).clone();
+    assert!(lines.iter().all(|line| line.attempt == lines[0].attempt), "number, id and event");
+    harness.open();
+    harness.settle();
+    let invocation = harness.invocation(id);
+    let attempt = invocation.attempts.latest().expect("it has begun");
+    let failure = attempt.failure.as_ref().expect("it has failed");
+    assert_eq!(
+        (failure.error_type.as_str(), failure.class),
+        ("Runtime.Interrupted", Class::Runtime)
+    );
+    assert_eq!((harness.stands(id), attempt.interruptions), (("Exhausted", 1), 6));
+    assert_eq!((harness.starts("f").len(), invocation.dead), (6, true));
+}
+
+#[test]
+fn after_a_restart_the_oldest_runs_first() {
+    let mut harness = Harness::new();
+    let one = crate::FunctionSettings { concurrency: 1, ..settings("f", fixed(0, 0)) };
+    harness.script.set("f", one, fails(0));
+    let mut ids = Vec::new();
+    for _ in 0..50 {
+        ids.push(harness.accept("f", "{}"));
+        harness.set_now(harness.now_ms() + 1);
+    }
+    harness.open();
+    // All shards look at what they have before the first attempt ends.
+    harness.wake();
+    harness.settle();
+    let lines = locked(&harness.script.lines).clone();
+    let order: Vec<_> = lines.iter().map(|line| line.attempt.invocation).collect();
+    // One has the slot before the others are looked at.
+    let first = ids.iter().position(|id| *id == order[0]).expect("it was accepted");
+    let running = ids.remove(first);
+    assert_eq!((order[0], &order[1..]), (running, &ids[..]));
+}
+
+#[test]
+fn what_no_worker_took_was_not_interrupted() {
+    let mut harness = Harness::new();
+    harness.script.set("f", settings("f", fixed(0, 0)), fails(0));
+    let id = harness.accept("f", "{}");
+    for _ in 0..20 {
+        harness.open();
+        harness.wake();
+        assert_eq!(harness.stands(id), ("Accepted", 0), "it waits for a worker");
+    }
+    assert!(harness.starts("f").is_empty());
+    harness.settle();
+    let invocation = harness.invocation(id);
+    assert_eq!((harness.stands(id), invocation.interruptions), (("Succeeded", 1), 0));
+}
+
+#[test]
+fn interruptions_count_if_that_is_wanted() {
+    let mut harness = Harness::new();
+    let mut f = settings("f", fixed(1, 10));
+    f.terms.interrupted = Interrupted::Count;
+    harness.script.set("f", f, holds());
     let id = harness.accept("f", "{}");
     harness.settle();
     harness.open();

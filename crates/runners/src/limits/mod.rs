@@ -8,6 +8,7 @@ mod cgroup;
 
 use std::path::Path;
 
+use crate::processes;
 use crate::shim::Order;
 
 pub(crate) use cgroup::ControlGroup;
@@ -59,23 +60,15 @@ impl Limits {
             order.data_bytes = Some(memory_bytes + OVERHEAD_BYTES);
         }
         if !group.bounds_processes() && !self.root {
-            order.processes = user_threads().map(|now| now + self.processes_max);
+            order.processes = Some(user_threads() + self.processes_max);
         }
         group
     }
 }
 
-/// RLIMIT_NPROC counts all threads of a user, wherever they come from.
-fn user_threads() -> Option<u64> {
-    use std::os::unix::fs::MetadataExt as _;
+/// RLIMIT_NPROC counts all threads of a user, wherever they come from. The owner of a process in `/proc` may be
+/// root instead: the engine's own is, because it is not dumpable.
+fn user_threads() -> u64 {
     let user = rustix::process::getuid().as_raw();
-    let mut threads = 0;
-    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
-        let is_process = entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok());
-        if is_process && entry.metadata().is_ok_and(|metadata| metadata.uid() == user) {
-            threads +=
-                std::fs::read_dir(entry.path().join("task")).map_or(1, Iterator::count) as u64;
-        }
-    }
-    Some(threads)
+    processes::all().filter(|pid| processes::has_user(*pid, user)).map(processes::threads).sum()
 }

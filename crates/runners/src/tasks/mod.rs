@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use everstep_asl::model::Resource;
 use everstep_client::Client;
 use everstep_executions::{Cancelled, Job, Report, Task, TaskRunner, request_id};
-use everstep_interpreter::{Failure, Payload, task_token};
+use everstep_interpreter::{Failure, Payload, attempt_name};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -96,7 +96,7 @@ impl TaskRunner for Tasks {
     }
 
     fn cancel(&self, cancelled: Cancelled) {
-        let token = task_token(&cancelled.execution_arn, cancelled.attempt);
+        let token = attempt_name(&cancelled.execution_arn, cancelled.attempt);
         if let Some(handle) = lock(&self.running).remove(&request_id(&token)) {
             handle.abort();
         }

@@ -1,8 +1,9 @@
-//! The Lambda Runtime API for one process: a listener of its own, so that every request on it comes from this
-//! process, or from one that it has started.
+//! The Lambda Runtime API for one process: a listener of its own, which refuses everybody else's connections. So
+//! every request on it comes from this process, or from one that it has started.
 
 use std::convert::Infallible;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::answer::{Answer, refusal};
+use super::peer::{self, Stranger};
 use crate::error::RESPONSE_BYTES_MAX;
 
 const ROOT: &str = "/2018-06-01/runtime/";
@@ -50,21 +52,35 @@ pub(super) enum Sent {
     },
 }
 
-/// Accepts connections until it is dropped; open ones last until the process closes them.
-pub(super) struct Api {
-    pub(super) address: String,
-    acceptor: AbortHandle,
+/// A Runtime API before its process is there. Connections wait until it is known whose it is.
+pub(super) struct Listener {
+    pub(super) address: SocketAddrV4,
+    listener: TcpListener,
 }
 
-impl Api {
-    pub(super) async fn open() -> io::Result<(Self, mpsc::Receiver<Received>)> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        let address = listener.local_addr()?.to_string();
+impl Listener {
+    pub(super) async fn bind() -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, port), listener })
+    }
+
+    /// Serves one process. `refused` is called for the first connection that is not its own.
+    pub(super) fn serve(
+        self,
+        worker: u32,
+        refused: impl FnOnce(Stranger) + Send + 'static,
+    ) -> (Api, mpsc::Receiver<Received>) {
         // Few: a process does one thing at a time.
         let (sender, requests) = mpsc::channel(8);
-        let acceptor = tokio::spawn(accept(listener, sender)).abort_handle();
-        Ok((Self { address, acceptor }, requests))
+        let acceptor = tokio::spawn(self.accept(worker, refused, sender)).abort_handle();
+        (Api { acceptor }, requests)
     }
+}
+
+/// Accepts connections until it is dropped; open ones last until the process closes them.
+pub(super) struct Api {
+    acceptor: AbortHandle,
 }
 
 impl Drop for Api {
@@ -76,20 +92,42 @@ impl Drop for Api {
 /// No client of the Runtime API opens more connections.
 const CONNECTIONS_MAX: usize = 32;
 
-async fn accept(listener: TcpListener, requests: mpsc::Sender<Received>) {
-    let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
-    while let Ok(slot) = slots.clone().acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of file descriptors: others may be given back.
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            continue;
-        };
-        let requests = requests.clone();
-        tokio::spawn(async move {
-            serve(stream, requests).await;
-            drop(slot);
-        });
+impl Listener {
+    async fn accept(
+        self,
+        worker: u32,
+        refused: impl FnOnce(Stranger),
+        requests: mpsc::Sender<Received>,
+    ) {
+        let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+        let mut refused = Some(refused);
+        while let Ok(slot) = slots.clone().acquire_owned().await {
+            let Ok((stream, end)) = self.listener.accept().await else {
+                // Out of file descriptors: others may be given back.
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                continue;
+            };
+            // One after the other: whoever connects a thousand times keeps one thread busy, at most.
+            if let Err(stranger) = admit(worker, end, self.address).await {
+                // Said once: the log is not for them to fill.
+                if let Some(refused) = refused.take() {
+                    refused(stranger);
+                }
+                continue;
+            }
+            let requests = requests.clone();
+            tokio::spawn(async move {
+                serve(stream, requests).await;
+                drop(slot);
+            });
+        }
     }
+}
+
+async fn admit(worker: u32, end: SocketAddr, api: SocketAddrV4) -> Result<(), Stranger> {
+    let SocketAddr::V4(end) = end else { return Err(Stranger::Gone) };
+    let checked = tokio::task::spawn_blocking(move || peer::check(worker, end, api)).await;
+    checked.unwrap_or_else(|error| Err(Stranger::Unknown(error.to_string())))
 }
 
 async fn serve(stream: TcpStream, requests: mpsc::Sender<Received>) {

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 mod api;
 mod event;
+mod peer;
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use self::answer::{Answer, accepted, refusal, too_large};
-use self::api::{Api, ApiRequest, Received, Sent};
+use self::api::{Api, ApiRequest, Listener, Received, Sent};
 use crate::call::{Ended, Outcome, Outstanding, Receipt};
 use crate::environment::{self, pair};
 use crate::error::{Error, check_json};
@@ -71,6 +72,11 @@ enum State {
         offer: oneshot::Receiver<Job>,
         since: Instant,
     },
+    /// It has asked, there is an event, and whoever sent it has to agree.
+    Claiming {
+        next: oneshot::Sender<Answer>,
+        job: Box<Job>,
+    },
     Busy {
         job: Box<Job>,
         deadline: Instant,
@@ -105,6 +111,8 @@ enum Input {
     Exited(Ending),
     Alarm,
     Offered(Box<Job>),
+    /// Whether the process may have the event.
+    Granted(bool),
     /// The offer was taken back.
     Dismissed,
     /// The caller went away.
@@ -113,11 +121,11 @@ enum Input {
 
 impl Worker {
     async fn start(pool: &Arc<Pool>, id: u64, begun: Instant) -> io::Result<Self> {
-        let (api, requests) = Api::open().await?;
+        let listener = Listener::bind().await?;
         let (function, shared) = (&pool.function, &pool.shared);
         let instance = format!("{:x}-{id}", std::process::id());
         let mut env = environment::of(function, &shared.account, &instance);
-        env.push(pair("AWS_LAMBDA_RUNTIME_API", &api.address));
+        env.push(pair("AWS_LAMBDA_RUNTIME_API", listener.address.to_string()));
         let launch = Launch {
             function: function.name.as_str().into(),
             program: shared.scripts.program(function),
@@ -127,6 +135,11 @@ impl Worker {
             call: None,
         };
         let process = shared.spawner.spawn(launch).await?;
+        let (events, pid) = (shared.events.clone(), process.pid);
+        let name = function.name.as_str().into();
+        let (api, requests) = listener.serve(pid, move |stranger| {
+            events.send(Event::Refused { function: name, pid, what: stranger.to_string() });
+        });
         Ok(Self {
             pool: pool.clone(),
             id,
@@ -154,6 +167,7 @@ impl Worker {
                 Input::Alarm if self.exited.is_some() => break,
                 Input::Alarm => self.alarm(),
                 Input::Offered(job) => self.take(*job),
+                Input::Granted(granted) => self.granted(granted),
                 Input::Dismissed | Input::Abandoned => self.end(End::Dismissed),
             }
         }
@@ -185,6 +199,7 @@ impl Worker {
             (None, Some(End::InitFailed { since, .. }), _) => *since + PARTING,
             (None, Some(_), _) => far,
             (None, None, State::Starting) => self.begun + self.start_time(),
+            (None, None, State::Claiming { .. }) => far,
             (None, None, State::Idle { since, .. }) => {
                 *since + Duration::from_millis(function.idle_ms_max)
             }
@@ -216,6 +231,7 @@ impl Worker {
                     self.end(End::Dismissed);
                 }
             }
+            (None, State::Claiming { .. }) => {}
             (None, State::Busy { .. }) => self.end(End::TimedOut),
             (None, State::Settling { since, deadline, receipt, .. })
                 if receipt.strong_count() > 0 =>
@@ -275,7 +291,7 @@ impl Worker {
                 ));
             }
             // It has connected anew.
-            State::Idle { next, .. } => *next = reply,
+            State::Idle { next, .. } | State::Claiming { next, .. } => *next = reply,
             State::Starting => {
                 self.pool.started();
                 self.ask(true, reply);
@@ -309,12 +325,33 @@ impl Worker {
     }
 
     fn take(&mut self, job: Job) {
+        let State::Idle { next, .. } = std::mem::replace(&mut self.state, State::Starting) else {
+            unreachable!("only a process that has asked is given work")
+        };
+        if job.claim.is_granted() {
+            return self.hand_over(job, next);
+        }
+        self.state = State::Claiming { next, job: Box::new(job) };
+    }
+
+    fn granted(&mut self, granted: bool) {
+        let State::Claiming { next, job } = std::mem::replace(&mut self.state, State::Starting)
+        else {
+            unreachable!("only a claim is granted")
+        };
+        if granted {
+            return self.hand_over(*job, next);
+        }
+        job.end(Outcome::Cancelled);
+        self.ask(false, next);
+    }
+
+    fn hand_over(&mut self, job: Job, next: oneshot::Sender<Answer>) {
         let timeout_ms = self.pool.function.timeout_ms;
         let deadline = Instant::now() + Duration::from_millis(timeout_ms);
         let event = event::event(&job.call, &self.function_arn, timeout_ms);
         let tag = Tag { request_id: job.call.request_id.clone(), attempt: job.call.attempt };
-        let busy = State::Busy { job: Box::new(job), deadline };
-        let State::Idle { next, .. } = std::mem::replace(&mut self.state, busy) else { return };
+        self.state = State::Busy { job: Box::new(job), deadline };
         self.process.output.begin(tag);
         self.served += 1;
         // A process that has died while it was idle is not the call's fault.
@@ -439,6 +476,10 @@ impl Worker {
                 }
                 pool.left(self.id, false);
             }
+            (State::Claiming { job, .. }, _) => {
+                pool.give_back(*job);
+                pool.left(self.id, false);
+            }
             (State::Busy { job, .. }, why) => {
                 let error = exit_error(why, ending, &job, &pool.function);
                 pool.left(self.id, false);
@@ -468,6 +509,13 @@ impl State {
                 Ok(job) => Input::Offered(Box::new(job)),
                 Err(_) => Input::Dismissed,
             },
+            Self::Claiming { job, .. } => {
+                let Job { claim, reply, .. } = &mut **job;
+                tokio::select! {
+                    granted = claim.granted() => Input::Granted(granted),
+                    () = reply.closed() => Input::Granted(false),
+                }
+            }
             Self::Busy { job, .. } => {
                 job.reply.closed().await;
                 Input::Abandoned

@@ -34,7 +34,9 @@ impl Events {
 
     pub(crate) fn misdeeds(&self) -> Vec<String> {
         let line = |event| match event {
-            Event::Misbehaved { function, what, .. } => Some(format!("{function}: {what}")),
+            Event::Misbehaved { function, what, .. } | Event::Refused { function, what, .. } => {
+                Some(format!("{function}: {what}"))
+            }
             _ => None,
         };
         self.all().into_iter().filter_map(line).collect()

@@ -12,5 +12,6 @@ mod official;
 mod orphans;
 mod python;
 mod receipts;
+mod strangers;
 mod tasks;
 mod workers;

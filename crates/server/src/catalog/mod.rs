@@ -100,6 +100,17 @@ impl Catalog {
             Err(_) => Err(Failed("the store is closed".to_owned())),
         }
     }
+
+    /// Makes a change durable, if the store still can. Waits for it.
+    pub(crate) fn commit_and_wait(&self, change: Change) {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let done = Box::new(move |outcome: Result<(), everstep_store::Error>| {
+            let _ = sender.send(outcome.is_ok());
+        });
+        self.store.commit(change.0, done);
+        // A store that has failed drops what waits for it.
+        let _ = receiver.recv();
+    }
 }
 
 impl Change {

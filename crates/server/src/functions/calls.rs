@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_invocations::{
-    Attempt, AttemptId, Done, Failure, FunctionSettings, Invocations, Outcome, Request, Source,
-    SourceKind,
+    Attempt, AttemptId, Claim, Done, Failure, FunctionSettings, Invocations, Outcome, Request,
+    Source, SourceKind,
 };
 use everstep_retry::Class;
 use everstep_runners::{Acceptor, Call, Ended, Host, Outcome as Came, Receipt};
@@ -53,7 +53,7 @@ impl everstep_invocations::Functions for Calls {
         lock(&self.settings).get(name).cloned()
     }
 
-    fn start(&self, attempt: Attempt, done: Done) {
+    fn start(&self, attempt: Attempt, claim: Claim, done: Done) {
         let (host, running, id) = (self.host.clone(), self.running.clone(), attempt.id);
         let mut entries = lock(&self.running);
         let task = self.runtime.spawn(async move {
@@ -65,9 +65,9 @@ impl everstep_invocations::Functions for Calls {
                 ..Call::default()
             };
             let Ended { outcome: came, worker_pid, log, receipt } =
-                host.invoke(&attempt.function, call).await;
+                host.invoke_claimed(&attempt.function, call, claimed(claim)).await;
             lock(&running).remove(&id);
-            // Dropped without a call, it reports that the attempt was interrupted.
+            // Dropped without a call, it reports that the attempt was interrupted, or has not run.
             if let Some(outcome) = outcome(&attempt.function, came, worker_pid, log) {
                 done(outcome, acknowledge(receipt));
             }
@@ -81,6 +81,17 @@ impl everstep_invocations::Functions for Calls {
             task.abort();
         }
     }
+}
+
+/// The worker gets its event when its claim is durable.
+fn claimed(claim: Claim) -> everstep_runners::Claim {
+    everstep_runners::Claim::new(|grant| {
+        claim(Box::new(|durable| {
+            if durable.is_ok() {
+                grant.allow();
+            }
+        }));
+    })
 }
 
 /// The worker waits until its result is durable, or is refused.

@@ -170,8 +170,8 @@ fn settings(
             policy: function.policy.value.scaled(scale_millionths),
             interrupted: match function.interrupted_attempts {
                 config::InterruptedAttempts::Count => kept::Interrupted::Count,
-                config::InterruptedAttempts::Free => {
-                    kept::Interrupted::Free { most: function.max_interruptions }
+                config::InterruptedAttempts::Repeat => {
+                    kept::Interrupted::Repeat { most: function.max_interruptions }
                 }
             },
             on_success: targets(&function.on_success),

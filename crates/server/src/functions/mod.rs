@@ -26,11 +26,13 @@ use everstep_client::{Client, Credentials, Options as ClientOptions};
 use everstep_executions::{Clock, SystemClock, TaskRunner};
 use everstep_invocations::{Invocations, Observer, Settings};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
+use everstep_shards::RetentionLimit;
 use everstep_store::Store;
 use serde_json::Value;
 use targets::KnownTargets;
 use tokio::time::Instant;
 
+use crate::admission::Admission;
 use crate::process::{Context as _, Result};
 
 pub(crate) use deployment::Deployment;
@@ -44,6 +46,12 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) region: &'s str,
     pub(crate) account: &'s str,
     pub(crate) lambda_endpoint: Option<&'s str>,
+    /// Whether new work is accepted.
+    pub(crate) admission: Arc<Admission>,
+    /// How far the clock is trusted when what is old is removed.
+    pub(crate) retention_limit: RetentionLimit,
+    /// Requests to others that may be under way at the same time.
+    pub(crate) requests_max: usize,
 }
 
 pub struct Functions {
@@ -55,6 +63,7 @@ pub struct Functions {
     pub(crate) targets: Arc<KnownTargets>,
     pub(crate) client: Arc<Client>,
     remote: Option<RemoteLambda>,
+    admission: Arc<Admission>,
 }
 
 impl Functions {
@@ -66,7 +75,12 @@ impl Functions {
         mut deployment: Deployment,
         log: Arc<dyn everstep_runners::Observer>,
     ) -> Result<Self> {
-        let client = Arc::new(Client::new(ClientOptions::default())?);
+        let options = ClientOptions {
+            requests_max: around.requests_max,
+            link_local: false,
+            ..ClientOptions::default()
+        };
+        let client = Arc::new(Client::new(options)?);
         let shim = vec![std::env::current_exe()?.into(), SHIM.into()];
         let mut options = Options::new(around.data.join("functions"), shim);
         options.region = around.region.to_owned();
@@ -79,15 +93,21 @@ impl Functions {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
+        let shards = everstep_shards::Settings {
+            retention_limit: around.retention_limit.clone(),
+            ..everstep_shards::Settings::default()
+        };
+        let own = Settings { shards, ..Settings::default() };
         let functions = Self {
             host,
             catalog: Catalog::new(calls.clone()),
-            invocations: Arc::new(Invocations::new(store, clock.clone(), Settings::default())),
+            invocations: Arc::new(Invocations::new(store, clock.clone(), own)),
             clock,
             targets: Arc::new(KnownTargets::new(calls.clone(), targets)),
             calls,
             client,
             remote,
+            admission: around.admission.clone(),
         };
         functions.deploy(deployment);
         Ok(functions)

@@ -39,6 +39,7 @@ impl Functions {
             }
             // As in Lambda, asynchronous calls ignore the client context.
             InvocationType::Event => {
+                self.admit()?;
                 let accepted = ask(|reply| self.invocations.accept(request, reply)).await?;
                 answered(accepted.id, Vec::new(), false, Vec::new())
             }
@@ -73,12 +74,23 @@ impl Functions {
                 ask(|reply| self.invocations.cancel(id, reply)).await?;
                 Ok(json!({}))
             }
-            "RedriveDeadLetters" => self.blocking(move |all| redrive(all, &body)).await,
+            "RedriveDeadLetters" => {
+                self.admit()?;
+                self.blocking(move |all| redrive(all, &body)).await
+            }
             "PurgeDeadLetters" => self.blocking(move |all| purge(all, &body)).await,
             other => {
                 let message = format!("unknown operation Everstep.{other}");
                 Err(Refusal::new(400, "UnknownOperationException", message))
             }
+        }
+    }
+
+    /// Refuses new work if there is no room for it.
+    fn admit(&self) -> Result<(), Refusal> {
+        match self.admission.refusal() {
+            Some(reason) => Err(Refusal::new(503, "ServiceUnavailable", &*reason)),
+            None => Ok(()),
         }
     }
 

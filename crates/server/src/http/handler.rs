@@ -7,13 +7,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use everstep_api::protocol::{self, Answer, Common, Error};
 use everstep_signature::{Keys, Policy, SKEW_MS};
 use serde_json::{Value, json};
 
+use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Options, lambda, origin};
 use crate::functions::Functions;
@@ -24,15 +25,19 @@ pub(super) struct Gateway {
     keys: Keys,
     bounds: Bounds,
     room: Room,
+    answers: answer::Room,
     encrypted: bool,
-    pub(super) on_loopback: bool,
+    pub(super) hosts: origin::Hosts,
 }
 
 pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool) -> Router {
-    let Options { keys, tls, bounds } = options.clone();
+    let Options { keys, tls, bounds, allowed_hosts } = options.clone();
     let room = Room::new(bounds.bodies_bytes);
+    let answers = answer::Room::new(bounds.answers_bytes);
     let encrypted = tls.is_some();
-    let gateway = Arc::new(Gateway { service, keys, bounds, room, encrypted, on_loopback });
+    let hosts = origin::Hosts { on_loopback, signed: !keys.is_empty(), allowed: allowed_hosts };
+    let gateway = Gateway { service, keys, bounds, room, answers, encrypted, hosts };
+    let gateway = Arc::new(gateway);
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
@@ -42,15 +47,33 @@ pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool
         .method_not_allowed_fallback(async |method, uri| {
             not_found(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)
         })
+        .layer(from_fn_with_state(gateway.clone(), with_room))
         .layer(from_fn_with_state(gateway.clone(), origin::guard))
         .with_state(gateway)
 }
 
-/// The refusal of a request of a web page, in the form that SDKs read.
+/// The refusal of a request that a web page may have sent, in the form that SDKs read.
 pub(super) fn forbidden(message: &str) -> Response {
     let error = Error::common(Common::AccessDenied, message);
     let answer = Answer::error(&error, &uuid::Uuid::new_v4().to_string());
     written(Answer { status: StatusCode::FORBIDDEN.as_u16(), ..answer })
+}
+
+/// Answers only when there is room for the answer.
+async fn with_room(
+    State(gateway): State<Arc<Gateway>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let is_lambda = lambda::is_path(request.uri());
+    match gateway.answers.hold(next.run(request).await).await {
+        Ok(response) => response,
+        Err(NoRoom) if is_lambda => lambda::throttled(),
+        Err(NoRoom) => {
+            let error = Error::common(Common::Throttling, "Rate exceeded");
+            written(Answer::error(&error, &uuid::Uuid::new_v4().to_string()))
+        }
+    }
 }
 
 /// Alive and able to write. The server listens only once the engines have started.

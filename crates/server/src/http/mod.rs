@@ -1,13 +1,16 @@
 //! The HTTP server: bytes in, bytes out, and limits on both.
 //!
-//! A connection holds a slot until it closes, and a request the memory of its body until it is answered. Clients
-//! that send too slowly are disconnected. What a request means is not known here.
+//! A connection holds a slot until it closes, a request the memory of its body until it is answered, and an answer its
+//! own until it is written. Clients that send or read too slowly are disconnected. What a request means is not known
+//! here.
 
+mod answer;
 mod body;
 mod handler;
 mod lambda;
 mod origin;
 mod tls;
+mod write_timeout;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -25,6 +28,8 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::service::Service;
 
+use write_timeout::WriteTimeout;
+
 pub use tls::{Tls, TlsError};
 
 /// How the HTTP server listens.
@@ -34,6 +39,8 @@ pub struct Options {
     pub keys: Keys,
     pub tls: Option<Tls>,
     pub bounds: Bounds,
+    /// Names in the header `Host` to answer besides those of this machine. Only on loopback are names checked.
+    pub allowed_hosts: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +53,10 @@ pub struct Bounds {
     pub bodies_bytes: usize,
     /// Time limit of a TLS handshake, of the head of a request, and of its body.
     pub read_timeout: Duration,
+    /// Bytes of all answers that are being written at the same time.
+    pub answers_bytes: usize,
+    /// A peer that does not take what is written within this time is disconnected.
+    pub write_timeout: Duration,
 }
 
 impl Default for Bounds {
@@ -56,6 +67,8 @@ impl Default for Bounds {
             body_bytes: 4 << 20,
             bodies_bytes: 128 << 20,
             read_timeout: Duration::from_secs(20),
+            answers_bytes: 128 << 20,
+            write_timeout: Duration::from_secs(20),
         }
     }
 }
@@ -122,6 +135,7 @@ async fn serve_connection(
     bounds: &Bounds,
     mut stopped: watch::Receiver<()>,
 ) {
+    let stream = WriteTimeout::new(stream, bounds.write_timeout);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.read_timeout)

@@ -2,8 +2,10 @@
 //! driver decides is `everstep_drivers::map_run`.
 //!
 //! - `shell`: performs the requests of a driver;
+//! - `backlog`: bounds what waits for a driver;
 //! - `cancel`: ends a run that has no driver.
 
+mod backlog;
 mod cancel;
 mod shell;
 

@@ -1,19 +1,21 @@
 //! Performs the requests of a Map Run's driver.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use everstep_asl::model::{ExecutionType, Mode};
 use everstep_drivers::map_run::{
-    Busy, Driver, Family, Input, Outcome, Plan, Refusal, Request, Settings, Stored, child,
-    item_counts, map_state, record_of, settings_of, survey,
+    Busy, Driver, Family, Input, OUTPUT_BYTES_MAX, Outcome, Plan, Refusal, Request, Settings,
+    Stored, child, item_counts, map_state, record_of, settings_of, survey,
 };
 use everstep_executions::{
-    Cancelled, Error as Engine, Job, Message, Note, Reply, Report, Result, Task,
+    Cancelled, Ended, Error as Engine, Job, Message, Note, Reply, Report, Result, Task,
 };
 use everstep_interpreter::map_run::{arn, label};
 use everstep_interpreter::{Failure, MapRun};
 use tokio::sync::mpsc;
 
+use super::backlog::Backlog;
 use super::{Event, Inbox};
 use crate::operations::target;
 use crate::pause::until;
@@ -47,14 +49,14 @@ async fn drive(service: Arc<Service>, task: &Task, inbox: Inbox) -> Result<()> {
         record: record_of(&service.reader, task.execution, plan.run)?,
         settings: settings_of(&service.reader, task.execution, plan.run)?,
     };
-    let (run, children) = (plan.run, plan.items.len());
+    let (run, backlog) = (plan.run, Backlog::new(plan.output_bytes_max));
     let (driver, requests) = Driver::open(plan, stored, service.now_ms());
     let shell = Shell {
         service,
         task: task.clone(),
         asked: asked.clone(),
         run,
-        children,
+        backlog,
         family: Arc::new(family),
         inbox,
         cancelled: Vec::new(),
@@ -82,6 +84,7 @@ async fn prepare(service: &Service, task: &Task, asked: &MapRun) -> Result<(Fami
         run_arn,
         execution_arn: parent.arn.clone(),
         machine_arn: prepared.revision.machine_arn.clone(),
+        state: task.state.to_string(),
         run: asked.run.number,
         attempt: task.attempt,
         redrives: asked.redrives,
@@ -92,6 +95,7 @@ async fn prepare(service: &Service, task: &Task, asked: &MapRun) -> Result<(Fami
         },
         express,
         items: item_counts(asked, map),
+        output_bytes_max: OUTPUT_BYTES_MAX,
         again: task.again,
     };
     Ok((family, plan))
@@ -102,7 +106,7 @@ struct Shell {
     task: Task,
     asked: MapRun,
     run: u32,
-    children: usize,
+    backlog: Backlog,
     family: Arc<Family>,
     inbox: Inbox,
     /// Held until all children have been stopped: a crash before that brings them back.
@@ -131,7 +135,12 @@ impl Shell {
                 },
             };
             let input = match event.ok_or(Engine::Stopped)? {
-                Event::Input(input) => input,
+                Event::Input(input) => {
+                    if let Input::Ended(_, outcome) = &input {
+                        self.backlog.take(outcome);
+                    }
+                    input
+                }
                 Event::Cancelled(cancelled) => {
                     self.cancelled.push(cancelled);
                     Input::Cancelled
@@ -146,7 +155,7 @@ impl Shell {
         let service = &self.service;
         match request {
             Request::Write(notes) => self.write(service, notes),
-            Request::Survey => self.survey(service),
+            Request::Survey { children, outputs } => self.survey(service, children, outputs),
             Request::Start(index) => self.start(service, index, driver.items(index)),
             Request::Redrive(index) => {
                 let reply = self.reply(move |answer| match refused(answer) {
@@ -156,8 +165,9 @@ impl Shell {
                 service.engine.send(Message::Redrive { id: self.family.id(index), reply });
             }
             Request::Watch(index) => {
+                let backlog = self.backlog.clone();
                 let reply = self.reply(move |answer| match answer {
-                    Ok(ended) => ended_event(index, ended),
+                    Ok(ended) => ended_event(index, ended, &backlog),
                     Err(error) => match refused::<()>(Err(error)) {
                         Ok(Err(refusal)) => Event::Input(Input::NotWatched(index, refusal)),
                         Ok(Ok(())) => Event::Failed(Engine::Stopped),
@@ -171,8 +181,8 @@ impl Shell {
                 let seen = child(&service.reader, &self.family, index)?;
                 self.send(Event::Input(Input::Looked(index, seen)));
             }
-            Request::Finish(Some(report)) => self.task.report(report),
-            Request::Finish(None) => {}
+            Request::Report(report) => self.report(report),
+            Request::Finish => {}
         }
         Ok(())
     }
@@ -186,12 +196,23 @@ impl Shell {
         service.engine.send(Message::Note { id: self.task.execution, notes, reply });
     }
 
-    fn survey(&self, service: &Arc<Service>) {
+    fn report(&self, report: Report) {
+        let reply = self.reply(|answer| match answer {
+            Ok(()) => Event::Input(Input::Reported { counts: true }),
+            Err(Engine::Settled | Engine::NoSuchTask | Engine::NotFound) => {
+                Event::Input(Input::Reported { counts: false })
+            }
+            Err(error) => Event::Failed(error),
+        });
+        self.task.report_then(report, reply);
+    }
+
+    fn survey(&self, service: &Arc<Service>, children: Range<u32>, outputs: bool) {
         let (reader, family) = (service.reader.clone(), self.family.clone());
-        let (parent, run, children) = (self.task.execution, self.run, self.children);
+        let (parent, run) = (self.task.execution, self.run);
         let events = self.inbox.live.events.clone();
         tokio::task::spawn_blocking(move || {
-            let event = match survey(&reader, &family, parent, run, children) {
+            let event = match survey(&reader, &family, parent, run, children, outputs) {
                 Ok(seen) => Event::Input(Input::Surveyed(seen)),
                 Err(error) => Event::Failed(error),
             };
@@ -205,11 +226,11 @@ impl Shell {
             Ok(answer) => Event::Input(Input::Started(index, answer)),
             Err(error) => Event::Failed(error),
         });
-        let events = self.inbox.live.events.clone();
+        let (events, backlog) = (self.inbox.live.events.clone(), self.backlog.clone());
         let watcher: Reply<_> = Box::new(move |answer| {
             // Why it was not started, the reply says.
             if let Ok(ended) = answer {
-                let _ = events.send(ended_event(index, ended));
+                let _ = events.send(ended_event(index, ended, &backlog));
             }
         });
         service.engine.send(Message::Start { start, reply, watcher: Some(watcher) });
@@ -241,8 +262,8 @@ impl Shell {
     }
 }
 
-fn ended_event(index: u32, ended: everstep_executions::Ended) -> Event {
-    Event::Input(Input::Ended(index, Outcome::of(ended.status)))
+fn ended_event(index: u32, ended: Ended, backlog: &Backlog) -> Event {
+    Event::Input(Input::Ended(index, backlog.add(Outcome::of(ended.status))))
 }
 
 /// What a driver can do something about; other errors end it.

@@ -47,9 +47,19 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         changes: 0,
     };
     tag_settings::check(service, Holder::of(&wanted), &wanted.tags)?;
-    let model = definition::accepted(text, express)
-        .map_err(|message| args.error(Name::InvalidDefinition, message))?;
+    let model = accepted(service, args, express).await?;
     create(service, args, wanted, &model).await
+}
+
+/// The definition of a request, checked.
+pub(super) async fn accepted(
+    service: &Service,
+    args: Args<'_>,
+    express: bool,
+) -> Result<Model, Error> {
+    let text = args.required("definition").to_owned();
+    let accepted = service.definition_turns.run(move || definition::accepted(&text, express));
+    accepted.await?.map_err(|message| args.error(Name::InvalidDefinition, message))
 }
 
 async fn create(service: &Service, args: Args<'_>, mut wanted: Machine, model: &Model) -> Answer {

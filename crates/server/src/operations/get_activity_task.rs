@@ -34,7 +34,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     loop {
         match worker.next(until).await {
             None => return Ok(json!({})),
-            Some(Event::Give(task)) => return Ok(given(&task)),
+            Some(Event::Give(task)) => return Ok(given(service, &task)),
             Some(Event::Start(id, attempt)) => {
                 let report = Report::Started { worker: args.text("workerName").map(Into::into) };
                 let started = service
@@ -53,10 +53,11 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     }
 }
 
-fn given(task: &Task) -> serde_json::Value {
+fn given(service: &Service, task: &Task) -> serde_json::Value {
     let input = match &task.job {
         Job::Call { parameters, .. } => parameters.text(),
         Job::MapRun { plan, .. } => plan.inputs.text(),
     };
-    json!({ "taskToken": task.token(), "input": input })
+    let token = service.token_key.token(&task.execution_arn, task.attempt);
+    json!({ "taskToken": token, "input": input })
 }

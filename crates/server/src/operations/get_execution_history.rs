@@ -1,8 +1,11 @@
 //! `GetExecutionHistory`: the events of an execution as the service shows them.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
 use everstep_api::protocol::timestamp;
 use everstep_executions::{Reader, Summary};
-use everstep_interpreter::aws_history;
+use everstep_interpreter::aws_history::Projection;
 use serde_json::{Map, Value, json};
 
 use super::describe_execution::find;
@@ -22,53 +25,115 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
             Some(u32::from_be_bytes(id))
         }
     };
+    let asked = Asked {
+        from,
+        reversed: args.flag("reverseOrder"),
+        limit: args.page_size(),
+        data: args.value("includeExecutionData").and_then(Value::as_bool).unwrap_or(true),
+    };
     let reader = service.reader.clone();
-    let projected = tokio::task::spawn_blocking(move || projected(&reader, &summary)).await;
-    let events = projected
-        .unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
-        .map_err(engine_error)?;
-    let reversed = args.flag("reverseOrder");
-    let data = args.value("includeExecutionData").and_then(Value::as_bool).unwrap_or(true);
-    let (shown, next) = page_of(events, from, reversed, args.page_size(), data);
-    let mut answer = json!({ "events": shown });
+    let page = service.history_turns.run(move || read(&reader, &summary, asked)).await?;
+    let Page { events, next, .. } = page.map_err(engine_error)?;
+    let mut answer = json!({ "events": events });
     if let Some(next) = next {
         answer["nextToken"] = page::token(service, args, &next.to_be_bytes()).into();
     }
     Ok(answer)
 }
 
-fn projected(reader: &Reader, summary: &Summary) -> everstep_executions::Result<Vec<Value>> {
-    let prepared = reader.prepared(summary)?;
-    let events = reader.events(summary.id())?;
-    Ok(aws_history::project(&prepared.program, &prepared.identity(&summary.arn), &events))
-}
-
-/// Some events, beginning with the one that `from` names, and the id of the one that follows them.
-fn page_of(
-    events: Vec<Value>,
+/// Which events a page has: those from the one that `from` names, as far as there is room.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
     from: Option<u32>,
     reversed: bool,
     limit: usize,
+    /// With inputs and outputs.
     data: bool,
-) -> (Vec<Value>, Option<u32>) {
-    let id =
-        |event: &Value| event["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
-    let ordered: Box<dyn Iterator<Item = Value>> =
-        if reversed { Box::new(events.into_iter().rev()) } else { Box::new(events.into_iter()) };
-    let before = |event: &Value| {
-        from.is_some_and(|from| if reversed { id(event) > from } else { id(event) < from })
-    };
-    let mut rest = ordered.skip_while(before).peekable();
-    let (mut shown, mut bytes) = (Vec::new(), 0);
-    while shown.len() < limit
-        && (bytes <= PAGE_BYTES_MAX)
-        && let Some(event) = rest.next()
-    {
-        let event = as_answered(event, data);
-        bytes += size(&event);
-        shown.push(event);
+}
+
+/// Reads the steps that the page needs, and holds no more than the page.
+fn read(reader: &Reader, summary: &Summary, asked: Asked) -> everstep_executions::Result<Page> {
+    let prepared = reader.prepared(summary)?;
+    let mut projection = Projection::new(&prepared.program, &prepared.identity(&summary.arn));
+    let mut page = Page::new(asked);
+    reader.each_step(summary, |_, events| {
+        for event in &events {
+            if let Some(event) = projection.take(event) {
+                page.offer(event)?;
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    page.finish();
+    Ok(page)
+}
+
+/// A page that is made while events pass by, oldest first.
+struct Page {
+    asked: Asked,
+    events: VecDeque<Value>,
+    bytes: usize,
+    /// The id of the event that follows the page.
+    next: Option<u32>,
+}
+
+impl Page {
+    fn new(asked: Asked) -> Self {
+        Self { asked, events: VecDeque::new(), bytes: 0, next: None }
     }
-    (shown, rest.peek().map(id))
+
+    /// Takes an event if it belongs to the page; breaks off when no later one does.
+    fn offer(&mut self, event: Value) -> ControlFlow<()> {
+        let id = id(&event);
+        if self.asked.reversed {
+            if self.asked.from.is_some_and(|from| id > from) {
+                return ControlFlow::Break(());
+            }
+            self.push(event);
+            // The newest that there is room for are kept.
+            while self.events.len() > self.asked.limit || self.is_too_large() {
+                self.next = self.pop_oldest();
+            }
+            return ControlFlow::Continue(());
+        }
+        if self.asked.from.is_some_and(|from| id < from) {
+            return ControlFlow::Continue(());
+        }
+        if self.events.len() >= self.asked.limit || self.bytes > PAGE_BYTES_MAX {
+            self.next = Some(id);
+            return ControlFlow::Break(());
+        }
+        self.push(event);
+        ControlFlow::Continue(())
+    }
+
+    fn push(&mut self, event: Value) {
+        let event = as_answered(event, self.asked.data);
+        self.bytes += size(&event);
+        self.events.push_back(event);
+    }
+
+    /// Whether the page would be full without its oldest event.
+    fn is_too_large(&self) -> bool {
+        let oldest = self.events.front().map_or(0, size);
+        self.events.len() > 1 && self.bytes - oldest > PAGE_BYTES_MAX
+    }
+
+    fn pop_oldest(&mut self) -> Option<u32> {
+        let oldest = self.events.pop_front()?;
+        self.bytes -= size(&oldest);
+        Some(id(&oldest))
+    }
+
+    fn finish(&mut self) {
+        if self.asked.reversed {
+            self.events.make_contiguous().reverse();
+        }
+    }
+}
+
+fn id(event: &Value) -> u32 {
+    event["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or(0)
 }
 
 /// With the time as the protocol has it, and without data if none is wanted.
@@ -100,10 +165,17 @@ fn size(event: &Value) -> usize {
 mod tests {
     use super::*;
 
+    fn page_of(events: Vec<Value>, asked: Asked) -> (Vec<Value>, Option<u32>) {
+        let mut page = Page::new(asked);
+        let _ = events.into_iter().try_for_each(|event| page.offer(event));
+        page.finish();
+        (page.events.into(), page.next)
+    }
+
     /// Pages of an execution with five events, by the ids they show.
     fn check(from: Option<u32>, reversed: bool, limit: usize, expected: (&[u64], Option<u32>)) {
         let events = (1..=5).map(|id| json!({ "id": id, "timestamp": 1500 })).collect();
-        let (shown, next) = page_of(events, from, reversed, limit, true);
+        let (shown, next) = page_of(events, Asked { from, reversed, limit, data: true });
         let ids: Vec<u64> = shown.iter().filter_map(|event| event["id"].as_u64()).collect();
         assert_eq!((ids.as_slice(), next), expected);
         assert!(shown.iter().all(|event| event["timestamp"] == json!(1.5)));
@@ -124,9 +196,12 @@ mod tests {
         let input = "x".repeat(PAGE_BYTES_MAX / 2);
         let event = |id: u32| json!({ "id": id, "d": { "input": input, "name": "n" } });
         let events: Vec<Value> = (1..=9).map(event).collect();
-        let (shown, next) = page_of(events.clone(), None, false, 100, true);
+        let asked = Asked { from: None, reversed: false, limit: 100, data: true };
+        let (shown, next) = page_of(events.clone(), asked);
         assert_eq!((shown.len(), next), (2, Some(3)));
-        let (shown, next) = page_of(events, None, false, 100, false);
+        let (shown, next) = page_of(events.clone(), Asked { reversed: true, ..asked });
+        assert_eq!((shown.len(), next), (2, Some(7)));
+        let (shown, next) = page_of(events, Asked { data: false, ..asked });
         assert_eq!((shown.len(), next), (9, None));
         assert_eq!(shown[0]["d"], json!({ "name": "n" }));
     }

@@ -100,6 +100,8 @@ pub(crate) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
         Operation::UpdateMapRun => update_map_run::run(service, args).await,
         Operation::UpdateStateMachine => update_state_machine::run(service, args).await,
         Operation::UpdateStateMachineAlias => update_state_machine_alias::run(service, args).await,
-        Operation::ValidateStateMachineDefinition => validate_state_machine_definition::run(args),
+        Operation::ValidateStateMachineDefinition => {
+            validate_state_machine_definition::run(service, args).await
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! `RedriveExecution`: an execution that did not succeed goes on from where it stopped.
 
+use std::ops::ControlFlow;
+
 use everstep_api::protocol::{Error, Name, timestamp};
 use everstep_executions::{Error as Engine, Message, Note, Standing, Summary};
 use everstep_history::Event;
+use everstep_interpreter::is_shown;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -99,15 +102,21 @@ pub(super) fn obstacle(
 /// Whether there is no room for the redrive and one event more.
 fn is_full(service: &Service, summary: &Summary, events_max: Option<u32>) -> Result<bool, Error> {
     let Some(max) = events_max else { return Ok(false) };
-    let events = service.reader.events(summary.id()).map_err(engine_error)?;
-    let hidden = |event: &&Event| {
-        matches!(
-            event,
-            Event::RetryScheduled { .. } | Event::StateFailed { .. } | Event::WaitStarted { .. }
-        )
+    let shown = match summary.shown_events {
+        Some(shown) => shown,
+        None => shown_events(service, summary).map_err(engine_error)?,
     };
-    let shown = events.len() - events.iter().filter(hidden).count();
-    Ok(shown + 1 >= usize::try_from(max).unwrap_or(usize::MAX))
+    Ok(shown.saturating_add(1) >= max)
+}
+
+/// Counted, as earlier versions did not write it down.
+fn shown_events(service: &Service, summary: &Summary) -> everstep_executions::Result<u32> {
+    let mut shown = 0;
+    service.reader.each_step(summary, |_, events| {
+        shown += events.iter().filter(|event| is_shown(event)).count();
+        ControlFlow::Continue(())
+    })?;
+    Ok(u32::try_from(shown).unwrap_or(u32::MAX))
 }
 
 /// What a client's token stands for: a note beside the execution, written before the redrive that it
@@ -174,9 +183,8 @@ fn redriven(
     let Some(asked) = asked.filter(|asked| summary.redrives >= asked.number) else {
         return Ok(None);
     };
-    let moment = |event: &Event| match event {
-        Event::ExecutionRedriven { at_ms, count } if *count == asked.number => Some(*at_ms),
+    service.reader.find_event(summary, |event| match event {
+        Event::ExecutionRedriven { at_ms, count } if count == asked.number => Some(at_ms),
         _ => None,
-    };
-    Ok(service.reader.events(summary.id())?.iter().find_map(moment))
+    })
 }

@@ -3,7 +3,7 @@
 use everstep_api::arn::{Arn, Kind};
 use everstep_api::protocol::{Error, Name};
 use everstep_executions::{Error as Engine, ExecutionId, Message, Report};
-use everstep_interpreter::{Attempt, parse_token};
+use everstep_interpreter::Attempt;
 use serde_json::json;
 
 use super::Answer;
@@ -11,9 +11,9 @@ use crate::args::Args;
 use crate::service::{Service, engine_error};
 
 /// The attempt that the request's token names.
-pub(super) fn attempt(args: Args<'_>) -> Result<(ExecutionId, Attempt), Error> {
+pub(super) fn attempt(service: &Service, args: Args<'_>) -> Result<(ExecutionId, Attempt), Error> {
     let invalid = || args.error(Name::InvalidToken, "Invalid Token: 'Invalid token'");
-    let (arn, attempt) = parse_token(args.required("taskToken")).ok_or_else(invalid)?;
+    let (arn, attempt) = service.token_key.parse(args.required("taskToken")).ok_or_else(invalid)?;
     match Arn::parse(&arn).map(|arn| arn.kind) {
         Ok(Kind::Execution { .. } | Kind::Express { .. }) => Ok((ExecutionId::of(&arn), attempt)),
         _ => Err(invalid()),
@@ -22,7 +22,7 @@ pub(super) fn attempt(args: Args<'_>) -> Result<(ExecutionId, Attempt), Error> {
 
 /// Says what became of the attempt.
 pub(super) async fn report(service: &Service, args: Args<'_>, report: Report) -> Answer {
-    let (id, attempt) = attempt(args)?;
+    let (id, attempt) = attempt(service, args)?;
     let said =
         service.ask(|reply| Message::Report { id, attempt, report, reply: Some(reply) }).await;
     answer(args, said)

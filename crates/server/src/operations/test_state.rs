@@ -8,13 +8,14 @@ use everstep_executions::{Job, Mailbox, Message, Report, Task};
 use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
 use everstep_interpreter::{Failure, Identity, Payload};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Answer, configuration};
 use crate::args::Args;
 use crate::dispatch::dispatch;
 use crate::service::Service;
 
-/// A state that is tested may take so long.
+/// A state that is tested may take so long, with all its calls.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
 pub(super) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
@@ -30,10 +31,15 @@ pub(super) async fn run(service: &Arc<Service>, args: Args<'_>) -> Answer {
         seed: uuid::Uuid::new_v4().as_u64_pair().0,
         ..crate::test_state::request(args.body(), identity)
     };
+    let deadline = Instant::now() + TIME_MAX;
     loop {
-        match test_state(&request).map_err(|error| refused(args, error))? {
+        let asked = request.clone();
+        let tested = service.definition_turns.run(move || test_state(&asked)).await?;
+        match tested.map_err(|error| refused(args, error))? {
             Tested::Done(response) => return Ok(response.to_value()),
-            Tested::Calls(call) => request.answer = Some(called(service, &arn, call).await),
+            Tested::Calls(call) => {
+                request.answer = Some(called(service, &arn, call, deadline).await);
+            }
         }
     }
 }
@@ -56,16 +62,22 @@ fn identity(service: &Service, args: Args<'_>) -> Identity {
         role_arn: args.text("roleArn").unwrap_or_default().into(),
         machine_arn: service.arn("stateMachine:TestState").into(),
         machine_name: "TestState".into(),
+        token_key: service.token_key,
     }
 }
 
-async fn called(service: &Arc<Service>, arn: &str, call: Call) -> Result<Payload, Failure> {
+async fn called(
+    service: &Arc<Service>,
+    arn: &str,
+    call: Call,
+    deadline: Instant,
+) -> Result<Payload, Failure> {
     let Call { resource, parameters, credentials } = call;
     let (sender, receiver) = oneshot::channel();
     let mailbox = Arc::new(Outcome(Mutex::new(Some(sender))));
     let job = Job::Call { resource, parameters, credentials };
     dispatch(service, Task::alone(arn, "TestState", job, mailbox));
-    match tokio::time::timeout(TIME_MAX, receiver).await {
+    match tokio::time::timeout_at(deadline, receiver).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(Failure::new("States.TaskFailed", "the task ended without a result")),
         Err(_) => Err(Failure { error: Some("States.Timeout".into()), cause: None }),

@@ -3,6 +3,7 @@
 use everstep_api::protocol::{Error, Name, timestamp};
 use serde_json::json;
 
+use super::create_state_machine::accepted;
 use super::{Answer, configuration, publication, target};
 use crate::args::Args;
 use crate::catalog::{Change, Definition, Machine, Settings};
@@ -32,7 +33,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         let mut change = Change::new();
         let settings = wanted(args, &machine.value.settings)?;
         if !settings.same(&machine.value.settings) {
-            revise(service, args, &mut machine.value, settings, &mut change)?;
+            revise(service, args, &mut machine.value, settings, &mut change).await?;
         }
         let mut version = None;
         if publication.publish {
@@ -81,7 +82,7 @@ fn wanted(args: Args<'_>, known: &Settings) -> Result<Settings, Error> {
 }
 
 /// A new revision of a machine.
-fn revise(
+async fn revise(
     service: &Service,
     args: Args<'_>,
     machine: &mut Machine,
@@ -89,7 +90,7 @@ fn revise(
     change: &mut Change,
 ) -> Result<(), Error> {
     if settings.definition != machine.settings.definition {
-        redefine(service, args, machine, &settings.definition, change)?;
+        redefine(service, args, machine, &settings.definition, change).await?;
     }
     machine.settings = Settings {
         revision_id: uuid::Uuid::new_v4().to_string(),
@@ -104,7 +105,7 @@ fn revise(
 }
 
 /// Stores a new definition, and removes the one before the last if nothing needs it.
-fn redefine(
+async fn redefine(
     service: &Service,
     args: Args<'_>,
     machine: &mut Machine,
@@ -112,8 +113,7 @@ fn redefine(
     change: &mut Change,
 ) -> Result<(), Error> {
     let text = args.required("definition");
-    let model = definition::accepted(text, machine.express)
-        .map_err(|message| args.error(Name::InvalidDefinition, message))?;
+    let model = accepted(service, args, machine.express).await?;
     let definition =
         Definition { text: text.to_owned(), references: definition::references(&model) };
     let last = machine.settings.definition.clone();

@@ -5,29 +5,38 @@ use std::sync::Arc;
 
 use everstep_executions::SystemClock;
 use everstep_interpreter::Limits;
+use everstep_shards::RetentionLimit;
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::Mode;
+use super::clock_trust::ClockTrust;
+use super::descriptors::Descriptors;
+use super::disk::Disk;
 use super::error::{Error, Result};
 use super::frontend::Frontend;
 use super::function_log::FunctionLog;
 use super::live_log::LiveLog;
 use super::log_events::LogEvents;
 use super::monitor::Monitor;
+use super::privacy;
 use super::reload::Loaded;
 use super::settings::Settings;
+use crate::admission::Admission;
 use crate::dispatch::TaskObserver;
 use crate::functions::{Destinations, Functions, Notifications, Surroundings};
-use crate::{Environment, Parts, Service};
+use crate::{Environment, Parts, Service, token_key};
 
 pub(super) struct Assembly {
     pub(super) functions: Arc<Functions>,
     pub(super) service: Arc<Service>,
     notifications: Arc<Notifications>,
     log_events: Option<Arc<LogEvents>>,
+    admission: Arc<Admission>,
+    /// Until it is followed.
+    clock_trust: Option<ClockTrust>,
     /// For `everstep dev`.
     pub(super) live_log: Option<LiveLog>,
     /// Receives the error that ends the process.
@@ -38,22 +47,35 @@ impl Assembly {
     /// Opens the store and takes over what is in it. Must be called within a Tokio runtime.
     pub(super) fn start(
         settings: &Settings,
+        descriptors: Descriptors,
         loaded: Option<&Loaded>,
         mode: Mode,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self> {
+        let is_new = privacy::create_directory(&settings.data)?;
         let store: Arc<dyn Store> =
             Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
+        privacy::restrict_directory(&settings.data, is_new, &**frontend);
+        let clock_trust = ClockTrust::begin(store.clone(), frontend.clone())?;
+        let around =
+            Around { descriptors, admission: Arc::default(), retention_limit: clock_trust.limit() };
         let is_dev = mode == Mode::Dev;
         let live_log = is_dev.then(|| LiveLog::start(frontend.clone())).transpose()?;
         let functions =
-            Arc::new(functions(settings, store.clone(), loaded, live_log.as_ref(), frontend)?);
+            functions(settings, &around, store.clone(), loaded, live_log.as_ref(), frontend)?;
+        let functions = Arc::new(functions);
         let mock_file = settings.mock_config.as_deref();
         let service = Service::new(Parts {
             settings: everstep_executions::Settings {
                 retention_ms: settings.retention_ms,
+                token_key: token_key::of_store(&store).map_err(|failed| Error::new(failed.0))?,
+                shards: everstep_shards::Settings {
+                    retention_limit: around.retention_limit,
+                    ..everstep_shards::Settings::default()
+                },
                 ..everstep_executions::Settings::default()
             },
+            admission: around.admission.clone(),
             environment: environment(settings),
             functions: Some(functions.clone()),
             targets: functions.targets.clone(),
@@ -72,7 +94,31 @@ impl Assembly {
         let notifications = Arc::new(notifications);
         functions.start(destinations, monitor.clone())?;
         service.start(Some(notifications.clone()), monitor)?;
-        Ok(Self { functions, service, notifications, log_events, live_log, failed })
+        let (admission, clock_trust) = (around.admission, Some(clock_trust));
+        Ok(Self {
+            functions,
+            service,
+            notifications,
+            log_events,
+            admission,
+            clock_trust,
+            live_log,
+            failed,
+        })
+    }
+
+    /// Looks after the disk and the clock until the service stops.
+    pub(super) fn watch(&mut self, settings: &Settings, frontend: &Arc<dyn Frontend>) {
+        let disk = Disk {
+            data: settings.data.clone(),
+            max: settings.disk_max,
+            admission: self.admission.clone(),
+            frontend: frontend.clone(),
+        };
+        self.service.spawn(disk.follow());
+        if let Some(clock_trust) = self.clock_trust.take() {
+            self.service.spawn(clock_trust.follow());
+        }
     }
 
     /// Stops in order; what runs may end until `deadline`.
@@ -91,6 +137,13 @@ impl Assembly {
     }
 }
 
+/// What the parts share.
+struct Around {
+    descriptors: Descriptors,
+    admission: Arc<Admission>,
+    retention_limit: RetentionLimit,
+}
+
 fn environment(settings: &Settings) -> Environment {
     let wait_scale_millionths = settings.wait_scale_millionths;
     Environment {
@@ -98,11 +151,13 @@ fn environment(settings: &Settings) -> Environment {
         account: settings.account.clone(),
         dialect: settings.dialect,
         limits: Limits { wait_scale_millionths, ..Limits::default() },
+        http_tasks: settings.http_tasks,
     }
 }
 
 fn functions(
     settings: &Settings,
+    given: &Around,
     store: Arc<dyn Store>,
     loaded: Option<&Loaded>,
     live_log: Option<&LiveLog>,
@@ -113,6 +168,9 @@ fn functions(
         region: &settings.region,
         account: &settings.account,
         lambda_endpoint: settings.lambda_endpoint.as_deref(),
+        admission: given.admission.clone(),
+        retention_limit: given.retention_limit.clone(),
+        requests_max: given.descriptors.requests,
     };
     let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));
     let log: Arc<dyn everstep_runners::Observer> = match live_log {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use everstep_runners::{Event, Observer};
+use everstep_source::terminal;
 
 use super::frontend::Frontend;
 
@@ -15,7 +16,7 @@ impl Observer for FunctionLog {
                 let request = tag.as_ref().map_or("-", |tag| tag.request_id.as_str());
                 written(&format!("{function} {request}"), text)
             }
-            Event::Misbehaved { function, pid, what } => {
+            Event::Misbehaved { function, pid, what } | Event::Refused { function, pid, what } => {
                 format!("warning: {function} (process {pid}): {what}\n")
             }
             Event::Reaped { pid } => {
@@ -33,7 +34,7 @@ impl Observer for FunctionLog {
 /// Python's clients put a stack trace on one line, with carriage returns in it: on a terminal all of it
 /// would be written over itself.
 fn written(who: &str, text: &str) -> String {
-    text.split('\r').map(|line| format!("{who} {line}\n")).collect()
+    text.split('\r').map(|line| format!("{who} {}\n", terminal::line(line))).collect()
 }
 
 #[cfg(test)]

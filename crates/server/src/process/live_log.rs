@@ -12,6 +12,7 @@ use everstep_history::Event;
 use everstep_interpreter::Failure;
 use everstep_invocations::{Invocation, State};
 use everstep_runners::{Event as FunctionEvent, Observer, Stream};
+use everstep_source::terminal;
 use everstep_source::words::{count, measured};
 use serde_json::Value;
 
@@ -47,7 +48,7 @@ impl LiveLog {
     }
 
     pub(crate) fn write(&self, line: &str) {
-        if self.lines.try_send(format!("{line}\n")).is_err() {
+        if self.lines.try_send(format!("{}\n", terminal::line(line))).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -165,7 +166,8 @@ impl Observer for LiveLog {
                     self.write(&format!("  {function} {mark} {line}"));
                 }
             }
-            FunctionEvent::Misbehaved { function, what, .. } => {
+            FunctionEvent::Misbehaved { function, what, .. }
+            | FunctionEvent::Refused { function, what, .. } => {
                 self.write(&format!("! {function}: {what}"));
             }
             FunctionEvent::Reaped { pid } => {

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -185,13 +186,16 @@ impl Writer {
         let identity = step.prepared.identity(&step.execution_arn);
         let mut projection = Projection::new(&step.prepared.program, &identity);
         if step.sequence > 0 && !express {
-            let events = self.reader.events(step.execution).ok()?;
+            let summary = self.reader.summary(step.execution).ok()??;
             // The store may be ahead of this step.
-            let mut places = events.windows(step.events.len());
-            let before = places.rposition(|place| place == step.events)?;
-            for event in &events[..before] {
-                projection.take(event);
-            }
+            let read = self.reader.each_step(&summary, |number, events| {
+                if number >= step.sequence {
+                    return ControlFlow::Break(());
+                }
+                events.iter().for_each(|event| drop(projection.take(event)));
+                ControlFlow::Continue(())
+            });
+            read.ok()?;
         }
         Some((projection, express))
     }

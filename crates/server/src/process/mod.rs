@@ -1,6 +1,9 @@
 //! The server as a process: starts store, engines and HTTP server, reloads, and stops all of it in order.
 
 mod assembly;
+mod clock_trust;
+mod descriptors;
+mod disk;
 mod error;
 mod files;
 mod frontend;
@@ -9,6 +12,7 @@ mod live_log;
 mod log_events;
 mod machines;
 mod monitor;
+mod privacy;
 mod project;
 mod reload;
 mod settings;
@@ -19,6 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assembly::Assembly;
+use descriptors::Descriptors;
 use reload::Loaded;
 use settings::Settings;
 use shutdown::{Shutdown, Signals};
@@ -26,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::{HttpOptions, Tls, serve};
+use crate::{HttpBounds, HttpOptions, Tls, serve};
 
 pub use error::Error;
 pub(crate) use error::{Context, Result};
@@ -59,6 +64,8 @@ pub fn run(
     mode: Mode,
     frontend: Arc<dyn Frontend>,
 ) -> Result<Ended> {
+    // Before it knows any secret, and starts anything.
+    privacy::hide_process(&*frontend);
     let settings = Settings::resolve(given, file)?;
     let project = match &settings.functions {
         None => None,
@@ -70,12 +77,14 @@ pub fn run(
     if let Some(project) = &project {
         project.warn(&*frontend);
     }
+    let descriptors = Descriptors::take();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve_project(settings, project, mode, frontend))
+    runtime.block_on(serve_project(settings, descriptors, project, mode, frontend))
 }
 
 async fn serve_project(
     settings: Settings,
+    descriptors: Descriptors,
     project: Option<Project>,
     mode: Mode,
     frontend: Arc<dyn Frontend>,
@@ -91,14 +100,18 @@ async fn serve_project(
         .await
         .context(format_args!("cannot listen on {}", settings.listen))?;
     let mut loaded = project.map(|project| Loaded::new(project, &settings));
-    let mut assembly = Assembly::start(&settings, loaded.as_ref(), mode, &frontend)?;
+    let mut assembly = Assembly::start(&settings, descriptors, loaded.as_ref(), mode, &frontend)?;
     unused_variables::warn(&*frontend);
     let (stopping, stopped) = oneshot::channel();
     let orderly = async {
-        let server = Server { settings: &settings, frontend: &*frontend, listener, tls };
+        let server =
+            Server { settings: &settings, descriptors, frontend: &*frontend, listener, tls };
         let ready = server.prepare(&assembly, loaded.as_mut()).await;
         let (outcome, deadline) = match ready {
-            Ok(()) => server.serve(&mut assembly, loaded, signals, stopping).await,
+            Ok(()) => {
+                assembly.watch(&settings, &frontend);
+                server.serve(&mut assembly, loaded, signals, stopping).await
+            }
             Err(error) => (Err(error), shutdown::deadline()),
         };
         assembly.shut_down(deadline).await;
@@ -112,6 +125,7 @@ async fn serve_project(
 
 struct Server<'s> {
     settings: &'s Settings,
+    descriptors: Descriptors,
     frontend: &'s dyn Frontend,
     listener: TcpListener,
     tls: Option<Tls>,
@@ -136,7 +150,7 @@ impl Server<'_> {
         mut signals: Signals,
         stopping: oneshot::Sender<Option<Shutdown>>,
     ) -> (Result<Ended>, Instant) {
-        let Self { settings, frontend, listener, tls } = self;
+        let Self { settings, descriptors, frontend, listener, tls } = self;
         let Assembly { functions, service, live_log, failed, .. } = assembly;
         let reloading =
             reload::follow(loaded, settings, functions, service, live_log.clone(), frontend);
@@ -150,7 +164,14 @@ impl Server<'_> {
             deadline = shutdown::deadline();
             let _ = stopping.send(Shutdown::begin(functions.calls_running(), frontend));
         };
-        let options = HttpOptions { keys: settings.keys.clone(), tls, ..HttpOptions::default() };
+        let usual = HttpBounds::default();
+        let connections = usual.connections.min(descriptors.connections);
+        let options = HttpOptions {
+            keys: settings.keys.clone(),
+            tls,
+            bounds: HttpBounds { connections, ..usual },
+            allowed_hosts: settings.allowed_hosts.clone(),
+        };
         serve(listener, service.clone(), options, stop).await;
         (outcome, deadline)
     }

@@ -8,6 +8,7 @@ use everstep_interpreter::Dialect;
 use everstep_signature::Keys;
 use serde::Deserialize;
 
+use super::disk;
 use super::error::{Context as _, Error, Result};
 use super::frontend::Others;
 use super::log_events::Target;
@@ -17,11 +18,14 @@ use super::log_events::Target;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Given {
     pub listen: Option<String>,
+    #[serde(default, rename = "allow-host")]
+    pub allowed_hosts: Vec<String>,
     pub data: Option<PathBuf>,
     pub dialect: Option<String>,
     pub region: Option<String>,
     pub account: Option<String>,
     pub retention_days: Option<u32>,
+    pub max_disk: Option<String>,
     pub tls_cert: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
     pub log_events: Option<String>,
@@ -29,6 +33,7 @@ pub struct Given {
     pub lambda_endpoint: Option<String>,
     pub wait_time_scale: Option<f64>,
     pub mock_config: Option<PathBuf>,
+    pub http_tasks: Option<String>,
     #[serde(default)]
     pub access_keys: BTreeMap<String, String>,
 }
@@ -36,11 +41,15 @@ pub struct Given {
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) listen: SocketAddr,
+    /// Names under which a server on loopback is also reached.
+    pub(super) allowed_hosts: Vec<String>,
     pub(super) data: PathBuf,
     pub(super) dialect: Dialect,
     pub(super) region: String,
     pub(super) account: String,
     pub(super) retention_ms: Option<i64>,
+    /// Bytes that the data directory may have.
+    pub(super) disk_max: Option<u64>,
     pub(super) tls: Option<(PathBuf, PathBuf)>,
     pub(super) keys: Keys,
     pub(super) log_events: Option<Target>,
@@ -50,6 +59,8 @@ pub(super) struct Settings {
     pub(super) lambda_endpoint: Option<String>,
     pub(super) wait_scale_millionths: u64,
     pub(super) mock_config: Option<PathBuf>,
+    /// Whether the resource of a task may be a URL.
+    pub(super) http_tasks: bool,
 }
 
 /// The default.
@@ -96,11 +107,13 @@ impl Settings {
         };
         Ok(Self {
             listen,
+            allowed_hosts: given.allowed_hosts,
             data: given.data.map_or_else(default_data, Ok)?,
             dialect,
             region: region.unwrap_or_else(|| "us-east-1".to_owned()),
             account,
-            retention_ms: Some(i64::from(given.retention_days.unwrap_or(90)) * DAY_MS),
+            retention_ms: Some(retention_ms(given.retention_days.unwrap_or(90))?),
+            disk_max: given.max_disk.as_deref().map(disk::size).transpose()?,
             tls,
             keys,
             log_events: given.log_events.as_deref().map(Target::read),
@@ -108,6 +121,7 @@ impl Settings {
             lambda_endpoint: given.lambda_endpoint.map(endpoint).transpose()?,
             wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
             mock_config: given.mock_config,
+            http_tasks: http_tasks(given.http_tasks.as_deref(), listen)?,
         })
     }
 }
@@ -137,11 +151,17 @@ impl Given {
     fn or(self, other: Self) -> Self {
         Self {
             listen: self.listen.or(other.listen),
+            allowed_hosts: if self.allowed_hosts.is_empty() {
+                other.allowed_hosts
+            } else {
+                self.allowed_hosts
+            },
             data: self.data.or(other.data),
             dialect: self.dialect.or(other.dialect),
             region: self.region.or(other.region),
             account: self.account.or(other.account),
             retention_days: self.retention_days.or(other.retention_days),
+            max_disk: self.max_disk.or(other.max_disk),
             tls_cert: self.tls_cert.or(other.tls_cert),
             tls_key: self.tls_key.or(other.tls_key),
             log_events: self.log_events.or(other.log_events),
@@ -149,6 +169,7 @@ impl Given {
             lambda_endpoint: self.lambda_endpoint.or(other.lambda_endpoint),
             wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
             mock_config: self.mock_config.or(other.mock_config),
+            http_tasks: self.http_tasks.or(other.http_tasks),
             access_keys: if self.access_keys.is_empty() {
                 other.access_keys
             } else {
@@ -161,6 +182,26 @@ impl Given {
 /// A variable of AWS Step Functions Local or of the AWS tools.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// An execution that is removed as soon as it ends cannot be looked at by whoever has started it.
+fn retention_ms(days: u32) -> Result<i64> {
+    if days == 0 {
+        return Err(Error::new("invalid retention of 0 days: use at least 1"));
+    }
+    Ok(i64::from(days) * DAY_MS)
+}
+
+/// A server that others can reach does not call URLs for them, unless it was told to.
+fn http_tasks(given: Option<&str>, listen: SocketAddr) -> Result<bool> {
+    match given {
+        None => Ok(listen.ip().is_loopback()),
+        Some("allow") => Ok(true),
+        Some("refuse") => Ok(false),
+        Some(other) => Err(Error::new(format!(
+            "invalid value '{other}' for http-tasks: use `allow` or `refuse`"
+        ))),
+    }
 }
 
 fn endpoint(url: String) -> Result<String> {
@@ -221,6 +262,28 @@ mod tests {
         check(1000.0, Ok(1_000_000_000));
         check(-1.0, Err("invalid wait time scale -1: use a factor from 0 to 1000"));
         check(f64::NAN, Err("invalid wait time scale NaN: use a factor from 0 to 1000"));
+    }
+
+    #[test]
+    fn retention() {
+        let message = retention_ms(0).expect_err("it is refused").to_string();
+        assert_eq!(message, "invalid retention of 0 days: use at least 1");
+        assert_eq!(retention_ms(1), Ok(DAY_MS));
+    }
+
+    #[test]
+    fn urls_as_tasks() {
+        let check = |given, listen, expected: Result<bool, &str>| {
+            let found = http_tasks(given, address(listen).expect("an address"));
+            let found = found.map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned), "{given:?} {listen}");
+        };
+        check(None, "127.0.0.1:8083", Ok(true));
+        check(None, "0.0.0.0:8083", Ok(false));
+        check(Some("allow"), "0.0.0.0:8083", Ok(true));
+        check(Some("refuse"), "127.0.0.1:8083", Ok(false));
+        let wrong = "invalid value 'yes' for http-tasks: use `allow` or `refuse`";
+        check(Some("yes"), "127.0.0.1:8083", Err(wrong));
     }
 
     #[test]

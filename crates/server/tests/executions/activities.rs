@@ -42,8 +42,12 @@ async fn activities_wait_for_workers_and_workers_for_activities() {
     let attempt =
         everstep_interpreter::Attempt { frame: everstep_interpreter::FrameId(0), number: 9 };
     for arn in [arn.clone(), format!("{PLACE}:execution:m:other")] {
-        let body = json!({ "taskToken": everstep_interpreter::task_token(&arn, attempt) });
+        let token = everstep_interpreter::TokenKey::default().token(&arn, attempt);
+        let body = json!({ "taskToken": token });
         fixture.refused(Operation::SendTaskFailure, body, "TaskDoesNotExist", "").await;
+        // Anybody knows its name; only the server can make its token.
+        let forged = json!({ "taskToken": everstep_interpreter::attempt_name(&arn, attempt) });
+        fixture.refused(Operation::SendTaskFailure, forged, "InvalidToken", "").await;
     }
     let get = Operation::GetActivityTask;
     let body = json!({ "activityArn": format!("{PLACE}:activity:no") });
@@ -179,7 +183,9 @@ async fn a_callback_ends_when_its_token_comes_back() {
         }
     };
     tokio::time::timeout(Duration::from_secs(10), submitted).await.expect("the call is made");
-    let token = fixture.functions.seen.lock().expect("no panic")[0].token();
+    let task = fixture.functions.seen.lock().expect("no panic")[0].clone();
+    let key = everstep_interpreter::TokenKey::default();
+    let token = key.token(&task.execution_arn, task.attempt);
     let body = json!({ "taskToken": token, "output": "\"done\"" });
     fixture.ok(Operation::SendTaskSuccess, body).await;
     assert_eq!(fixture.when(&arn, "SUCCEEDED").await["output"], "\"done\"");

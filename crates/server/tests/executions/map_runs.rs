@@ -52,7 +52,7 @@ async fn children(fixture: &Fixture, run: &str, status: &str) -> Vec<Value> {
 
 /// Waits until something holds.
 async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    for _ in 0..5000 {
+    for _ in 0..30_000 {
         if holds().await {
             return;
         }
@@ -294,6 +294,54 @@ async fn ten_thousand_items_leave_the_history_short() {
     assert_eq!(found["executionCounts"]["succeeded"], 10_000);
     fixture.when(&arn, "SUCCEEDED").await;
     assert_eq!(fixture.history(&arn).await.len(), 8);
+}
+
+/// 16 MiB are 76 results of this size and not 77.
+const LARGE: usize = 220_000;
+
+async fn run_of_large_results(express: bool, children: u32) -> (Fixture, String) {
+    let fixture = Fixture::new();
+    let pass = json!({ "Type": "Pass", "Result": "x".repeat(LARGE), "End": true });
+    let machine = fixture.machine("m", map(express, pass, json!({ "ResultPath": null })), false);
+    let items: Vec<u32> = (0..children).collect();
+    let arn = fixture.start(&machine.await, "e", json!(items)).await;
+    until("it is over", async || {
+        // Who writes much waits for its next turn, by this clock.
+        fixture.pass(1);
+        fixture.describe(&arn).await["status"] != "RUNNING"
+    })
+    .await;
+    (fixture, arn)
+}
+
+#[tokio::test]
+async fn results_of_16_mib_are_what_a_map_takes() {
+    for express in [false, true] {
+        let (fixture, arn) = run_of_large_results(express, 76).await;
+        fixture.when(&arn, "SUCCEEDED").await;
+        let found = described(&fixture, &run_arn(&fixture, &arn).await).await;
+        assert_eq!(found["status"], "SUCCEEDED");
+        assert_eq!(found["executionCounts"]["succeeded"], 76);
+    }
+}
+
+#[tokio::test]
+async fn more_results_than_a_map_takes_fail_it_when_its_children_are_over() {
+    for express in [false, true] {
+        let (fixture, arn) = run_of_large_results(express, 77).await;
+        let ended = fixture.when(&arn, "FAILED").await;
+        assert_eq!(ended["error"], "States.DataLimitExceeded");
+        assert_eq!(
+            ended["cause"],
+            "The state/task 'M' returned a result with a size exceeding the maximum number of \
+             bytes service limit."
+        );
+        let found = described(&fixture, &run_arn(&fixture, &arn).await).await;
+        assert_eq!(found["status"], "FAILED");
+        assert_eq!(found["executionCounts"]["succeeded"], 77);
+        let history = fixture.history(&arn).await;
+        assert!(types(&history).contains(&"MapRunFailed"), "{:?}", types(&history));
+    }
 }
 
 #[tokio::test]

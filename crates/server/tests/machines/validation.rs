@@ -1,5 +1,10 @@
 //! Definitions that are judged and not kept.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use everstep_api::protocol::Operation;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, pass, with};
@@ -48,5 +53,22 @@ async fn the_type_matters() {
         let body = json!({ "definition": definition, "type": kind });
         let answer = fixture.call("ValidateStateMachineDefinition", body).await;
         assert_eq!(answer["result"], expected);
+    }
+}
+
+/// On the threads that answer requests it would keep others waiting.
+#[tokio::test]
+async fn definitions_are_checked_elsewhere() {
+    let fixture = Fixture::new();
+    let state = r#"{"Type":"Pass","End":true}"#;
+    let machine = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","End":true}}}"#;
+    for (operation, definition) in
+        [(Operation::TestState, state), (Operation::ValidateStateMachineDefinition, machine)]
+    {
+        let body = json!({ "definition": definition });
+        let mut call = pin!(fixture.service.call(operation, &body));
+        let first = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+        assert!(first.is_pending(), "{}", operation.name());
+        call.await.expect("it is answered");
     }
 }

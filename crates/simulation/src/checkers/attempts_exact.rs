@@ -1,12 +1,13 @@
-//! Attempts of invocations are counted exactly, whatever crashes: each that starts adds one, each that never
-//! ran takes it back, each retry is one of its rule and waits as long as the rule says; an interruption costs
-//! what the function's terms say. Of each attempt that ended, code was given it exactly once.
+//! Attempts of invocations are counted exactly, whatever crashes: there are 1 + retries of them, and each ends once;
+//! each retry is one of its rule and waits as long as the rule says. An attempt that was interrupted is repeated as
+//! itself, so often as the function's terms say: code sees it once, and once more at most for each interruption.
 
-use everstep_invocations::{AttemptRecord, Invocation, Reason, State};
+use everstep_invocations::{AttemptRecord, Interrupted, Invocation, Reason, State};
 
 use super::{Checker, Verdict, ensure};
 use crate::evidence::Evidence;
 use crate::functions::ledger::{Life, Version};
+use crate::functions::workload::UNSTARTABLE;
 
 pub(super) struct Check;
 
@@ -27,36 +28,66 @@ impl Checker for Check {
 }
 
 fn begin(first: &Invocation) -> Result<(), String> {
-    let started = first.attempts.started();
-    let expected = u32::from(first.state == State::Running);
-    match started == expected {
-        true => Ok(()),
-        false => Err(format!("it begins {:?} with {started} attempts", first.state)),
+    match first.attempts.started() {
+        0 => Ok(()),
+        started => Err(format!("it begins {:?} with {started} attempts", first.state)),
     }
 }
 
 fn change(before: &Version, after: &Version) -> Result<(), String> {
     let (old, new) = (&before.invocation, &after.invocation);
     let (was, is) = (old.attempts.started(), new.attempts.started());
-    let retries = |of: &Invocation| of.retries.iter().sum::<u32>() + of.interruptions;
+    let retries = |of: &Invocation| of.retries.iter().sum::<u32>();
     let said = || format!("{:?} {was} becomes {:?} {is}", old.state, new.state);
     if old.terms != new.terms || old.accepted_ms != new.accepted_ms {
         return Err("what was pinned at its acceptance has changed".to_owned());
     }
+    let open = open(old);
+    // What was interrupted is repeated under its number.
+    let begun = if open.is_some() { was } else { was + 1 };
+    let same = open.is_none_or(|open| new.attempts.latest().is_some_and(|new| new.id == open.id));
+    let retried = retries(new) == retries(old) + 1;
     let right = match (old.state, new.state) {
-        (State::Waiting { due_ms }, State::Running) => {
-            is == was + 1 && after.handed_ms >= due_ms && retries(new) == retries(old)
+        (State::Waiting { due_ms }, State::Running) if after.handed_ms < due_ms => false,
+        (State::Accepted | State::Waiting { .. }, State::Running) => {
+            is == begun && same && retries(new) == retries(old)
         }
-        (State::Accepted, State::Running) => is == was + 1 && retries(new) == retries(old),
+        (State::Running, State::Accepted) => {
+            is == was && same && is_interruption(old, new) && retries(new) == retries(old)
+        }
         // It has not run after all.
-        (State::Running, _) if new.throttled > old.throttled => is + 1 == was,
-        (State::Running, State::Waiting { due_ms }) => {
-            retries(new) == retries(old) + 1 && is == was && fits(old, new, after.handed_ms, due_ms)
+        (State::Running, _) if new.throttled > old.throttled => {
+            let repeated = open.is_some_and(|open| open.interruptions > 0);
+            is + u32::from(!repeated) == was
         }
-        (State::Running, State::Running | State::Accepted) => false,
+        (State::Running, State::Waiting { due_ms }) => {
+            retried && is == was && fits(old, new, after.handed_ms, due_ms)
+        }
+        (State::Running, State::Running) => false,
+        // It has failed before a worker had it.
+        (State::Accepted | State::Waiting { .. }, State::Waiting { due_ms }) if retried => {
+            is == begun && same && fits(old, new, after.handed_ms, due_ms)
+        }
+        (State::Accepted | State::Waiting { .. }, over) if over.is_over() => {
+            (is == was || is == begun) && same && new.retries == old.retries
+        }
         _ => is == was && new.retries == old.retries,
     };
     if right { Ok(()) } else { Err(said()) }
+}
+
+/// The attempt that has not ended.
+fn open(invocation: &Invocation) -> Option<&AttemptRecord> {
+    invocation.attempts.latest().filter(|latest| latest.ended_ms.is_none())
+}
+
+/// One more of the attempt that ran, and not too many.
+fn is_interruption(old: &Invocation, new: &Invocation) -> bool {
+    let interruptions = |of| open(of).map(|open| open.interruptions);
+    match (interruptions(old), interruptions(new), new.terms.interrupted) {
+        (Some(was), Some(is), Interrupted::Repeat { most }) => is == was + 1 && is <= most,
+        _ => false,
+    }
 }
 
 /// Whether the wait for a retry is that of its rule, and the failure is of the attempt that ran.
@@ -65,11 +96,8 @@ fn fits(old: &Invocation, new: &Invocation, now_ms: i64, due_ms: i64) -> bool {
     let ended = failed.failure.is_some() && failed.ended_ms == Some(now_ms);
     let waited = u64::try_from(due_ms - now_ms).ok();
     let rule = (0..new.retries.len()).find(|rule| new.retries[*rule] != so_far(old, *rule));
-    let range = match rule {
-        Some(rule) => new.terms.policy.rules[rule].delay.range_ms(so_far(old, rule)),
-        // An interruption that costs nothing.
-        None => (0, 0),
-    };
+    let Some(rule) = rule else { return false };
+    let range = new.terms.policy.rules[rule].delay.range_ms(so_far(old, rule));
     ended && waited.is_some_and(|waited| range.0 <= waited && waited <= range.1)
 }
 
@@ -90,7 +118,7 @@ fn budget(invocation: &Invocation) -> Result<(), String> {
         rule.retries_max == Some(so_far(invocation, index))
     };
     if invocation.state == exhausted {
-        let retries: u32 = invocation.retries.iter().sum::<u32>() + invocation.interruptions;
+        let retries: u32 = invocation.retries.iter().sum::<u32>();
         let started = invocation.attempts.started();
         if started != retries + 1 {
             return Err(format!("it gave up after {started} attempts and {retries} retries"));
@@ -111,19 +139,32 @@ fn seen(evidence: &Evidence, life: &Life) -> Verdict {
     for record in invocation.attempts.kept() {
         let tried = evidence.functions.witness.tried.get(&record.id).into_iter().flatten();
         let times = tried.filter(|tried| tried.begun == life.begun()).count();
-        let fits = if may_be_unseen(record) { times <= 1 } else { times == 1 };
-        ensure(fits, life.id, || {
+        let least = usize::from(!may_be_unseen(record));
+        let repeated = record.interruptions.min(repeats_max(invocation)) as usize;
+        ensure((least..=1 + repeated).contains(&times), life.id, || {
             format!("attempt {} ({}) was given to code {times} times", record.n, record.outcome())
         })?;
+        let ended = record.ended_ms.is_some() || !invocation.state.is_over();
+        ensure(ended, life.id, || format!("attempt {} has not ended", record.n))?;
     }
     Ok(())
 }
 
+/// How often an attempt may be repeated.
+pub(super) fn repeats_max(invocation: &Invocation) -> u32 {
+    match invocation.terms.interrupted {
+        Interrupted::Count => 0,
+        Interrupted::Repeat { most } => most,
+    }
+}
+
 /// Of an attempt that was interrupted it is not known whether it had reached its worker; nor of one that was
-/// cancelled, or is on its way.
+/// cancelled, or is on its way. One whose worker could not be started has not.
 fn may_be_unseen(record: &AttemptRecord) -> bool {
-    let cancelled =
-        |failure: &everstep_invocations::Failure| failure.error_type == "Runtime.Cancelled";
+    let unseen = ["Runtime.Cancelled", UNSTARTABLE];
     matches!(record.outcome(), "Interrupted" | "Running")
-        || record.failure.as_ref().is_some_and(cancelled)
+        || record
+            .failure
+            .as_ref()
+            .is_some_and(|failure| unseen.contains(&failure.error_type.as_str()))
 }

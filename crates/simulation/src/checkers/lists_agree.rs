@@ -86,9 +86,10 @@ fn check_rows(evidence: &Evidence, life: &Life, rows: &Rows) -> Verdict {
     let far = due.and_then(|due| {
         has(Space::Wakes, [&[1], ordered(due).as_slice(), id.bytes()].concat()).map(|_| due)
     });
-    let asks = life.execution.has_undelivered() || life.execution.has_heartbeats();
+    let execution = &life.execution;
+    let asks = execution.has_undelivered() || execution.has_heartbeats() || execution.is_ready();
     let woken = match (near, due) {
-        (Some(row), _) if asks => row.is_empty() && far.is_none(),
+        (Some(row), _) if asks => row.len() == 9 && far.is_none(),
         (None, _) if asks => false,
         (Some(row), Some(due)) => {
             let at = row.as_slice().try_into().map(i64::from_be_bytes);

@@ -30,6 +30,7 @@ mod sessions_end;
 mod slots_are_kept;
 mod stop_reaches_children;
 mod timers_fire_and_never_early;
+mod what_is_accepted_runs;
 
 use std::fmt;
 
@@ -182,6 +183,7 @@ const ALL: &[&dyn Checker] = &[
     &slots_are_kept::Check,
     &stop_reaches_children::Check,
     &timers_fire_and_never_early::Check,
+    &what_is_accepted_runs::Check,
 ];
 
 /// The names of all checkers, with those that the world itself is.

@@ -1,4 +1,5 @@
-//! A task of an activity that no worker has waits for one: whenever the engine is quiet, each is offered.
+//! A task of an activity that no worker has waits for one: whenever the engine is quiet, each is offered. A task whose
+//! start was recorded and that a crash kept from its worker is one of them.
 
 use everstep_history::Event;
 
@@ -23,13 +24,12 @@ impl Checker for Check {
                 let key = (life.id, *attempt);
                 let tried = evidence.witness.tried.get(&key);
                 let activity = tried.is_some_and(|tried| way(&tried.job) == Way::Activity);
-                let execution = &life.execution;
-                let open = execution.awaits(*attempt) && !execution.is_handed_over(*attempt);
-                ensure(
-                    !activity || !open || evidence.drivers.offered.contains(&key),
-                    life.id,
-                    || format!("{attempt:?} waits for a worker, and no worker can find it"),
-                )?;
+                let open = life.execution.awaits(*attempt);
+                let drivers = &evidence.drivers;
+                let found = drivers.offered.contains(&key) || drivers.held.contains(&key);
+                ensure(!activity || !open || found, life.id, || {
+                    format!("{attempt:?} waits for a worker, and no worker can find it")
+                })?;
             }
         }
         Ok(())

@@ -45,7 +45,7 @@ impl Checker for Check {
             })?;
         }
         let Some(known) = evidence.witness.tried.get(&(id, attempt)) else { return Ok(()) };
-        let same = known.token == task.token()
+        let same = known.token == task.attempt_name()
             && known.request_id == task.request_id()
             && known.job == task.job;
         ensure(same, id, || format!("{attempt:?} has another token, id or job"))?;

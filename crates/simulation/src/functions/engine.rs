@@ -107,6 +107,7 @@ pub(crate) fn name(message: &Message) -> &'static str {
         Message::Accept { .. } => "accept",
         Message::Call { .. } => "call",
         Message::Ready { .. } => "ready",
+        Message::Claim { .. } => "claim",
         Message::Ended { .. } => "ended",
         Message::Cancel { .. } => "cancel",
         Message::Watch { .. } => "watch",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use everstep_invocations::{
-    Attempt, AttemptId, Done, Error, FunctionSettings, Functions, InvocationId,
+    Attempt, AttemptId, Claim, Done, Error, FunctionSettings, Functions, InvocationId, Outcome,
 };
 
 use crate::Fault;
@@ -21,6 +21,8 @@ pub(crate) struct Workers {
 #[derive(Default)]
 struct State {
     unseen: Vec<Called>,
+    /// Attempts that no worker has taken yet.
+    waiting: BTreeMap<u64, Waiting>,
     /// Attempts that code has and has not answered.
     running: BTreeMap<u64, (AttemptId, Done)>,
     started: u64,
@@ -29,7 +31,16 @@ struct State {
     earlier: BTreeMap<InvocationId, Attempt>,
 }
 
+/// An attempt without a worker.
+struct Waiting {
+    attempt: Attempt,
+    claim: Claim,
+    done: Done,
+}
+
 pub(crate) enum Called {
+    /// The engine wants a worker for the attempt of this number.
+    Wanted(u64),
     /// With its number among all, and the number of the last batch that was durable.
     Start(Box<Attempt>, u64, u64),
     Kill(AttemptId),
@@ -73,6 +84,52 @@ impl Workers {
         self.state().running.iter().map(|(number, (attempt, _))| (*number, *attempt)).collect()
     }
 
+    /// The numbers of the attempts that wait for a worker.
+    pub(crate) fn waiting(&self) -> Vec<u64> {
+        self.state().waiting.keys().copied().collect()
+    }
+
+    /// No worker comes for an attempt: with an outcome, or without a word.
+    pub(crate) fn drop_waiting(&self, number: u64, outcome: Option<Outcome>) {
+        let waiting = self.state().waiting.remove(&number);
+        if let (Some(Waiting { done, .. }), Some(outcome)) = (waiting, outcome) {
+            done(outcome, Box::new(|_| {}));
+        }
+    }
+
+    /// An attempt is not wanted any more.
+    pub(crate) fn forget_waiting(&self, attempt: AttemptId) {
+        let mut state = self.state();
+        let of_it = |(_, waiting): &(&u64, &Waiting)| waiting.attempt.id == attempt;
+        let numbers: Vec<u64> = state.waiting.iter().filter(of_it).map(|(n, _)| *n).collect();
+        let dropped: Vec<_> = numbers.iter().filter_map(|n| state.waiting.remove(n)).collect();
+        drop(state);
+        drop(dropped);
+    }
+
+    /// A worker is ready to take an attempt. It gets it when the engine says so, unless the worker is gone by then.
+    pub(crate) fn take_waiting(self: &Arc<Self>, number: u64, stays: bool) -> Option<AttemptId> {
+        let Waiting { attempt, claim, done } = self.state().waiting.remove(&number)?;
+        let (workers, id) = (self.clone(), attempt.id);
+        claim(Box::new(move |granted| match granted {
+            Ok(()) if stays => workers.run(attempt, number, done),
+            Ok(()) => done(Outcome::Throttled, Box::new(|_| {})),
+            Err(_) => drop(done),
+        }));
+        Some(id)
+    }
+
+    fn run(&self, attempt: Attempt, number: u64, done: Done) {
+        let durable_to = self.disk.durable_to();
+        let mut state = self.state();
+        state.running.insert(number, (attempt.id, done));
+        let earlier = state.earlier.insert(attempt.invocation, attempt.clone());
+        state.unseen.push(Called::Start(Box::new(attempt), number, durable_to));
+        if let (Some(Fault::RunsEarlierAttempts), Some(earlier)) = (self.fault, earlier) {
+            state.unseen.push(Called::Start(Box::new(earlier), number, durable_to));
+        }
+    }
+
     pub(crate) fn receipt(
         self: &Arc<Self>,
         attempt: AttemptId,
@@ -87,8 +144,9 @@ impl Workers {
 
     /// The engine has died, and with it all that ran for it.
     pub(crate) fn die(&self) {
-        let dropped = std::mem::take(&mut self.state().running);
-        drop(dropped);
+        let running = std::mem::take(&mut self.state().running);
+        let waiting = std::mem::take(&mut self.state().waiting);
+        drop((running, waiting));
         let mut state = self.state();
         state.unseen.clear();
         state.receipts.clear();
@@ -112,17 +170,18 @@ impl Functions for Workers {
         Some(known)
     }
 
-    fn start(&self, attempt: Attempt, done: Done) {
-        let durable_to = self.disk.durable_to();
+    fn start(&self, attempt: Attempt, claim: Claim, done: Done) {
+        let claim = if self.fault == Some(Fault::ClaimsWithoutAWorker) {
+            claim(Box::new(|_| {}));
+            Box::new(|receipt: everstep_invocations::Receipt| receipt(Ok(())))
+        } else {
+            claim
+        };
         let mut state = self.state();
         state.started += 1;
         let number = state.started;
-        state.running.insert(number, (attempt.id, done));
-        let earlier = state.earlier.insert(attempt.invocation, attempt.clone());
-        state.unseen.push(Called::Start(Box::new(attempt), number, durable_to));
-        if let (Some(Fault::RunsEarlierAttempts), Some(earlier)) = (self.fault, earlier) {
-            state.unseen.push(Called::Start(Box::new(earlier), number, durable_to));
-        }
+        state.waiting.insert(number, Waiting { attempt, claim, done });
+        state.unseen.push(Called::Wanted(number));
     }
 
     fn kill(&self, attempt: AttemptId) {
@@ -134,6 +193,8 @@ impl Functions for Workers {
 pub(crate) struct Witness {
     pub(crate) tried: BTreeMap<AttemptId, Vec<Tried>>,
     pub(crate) starts: u64,
+    /// How often a worker was ready to take an attempt.
+    pub(crate) taken: BTreeMap<AttemptId, u32>,
 }
 
 /// An attempt as its worker knows it.

@@ -1,7 +1,8 @@
 //! Functions drawn by the seed: policies, slots, routes, chains.
 
 use everstep_invocations::{
-    Edge, EdgeInput, FunctionSettings, Interrupted, RetryMetadata, Settings, Target, Terms,
+    Edge, EdgeInput, FunctionSettings, INTERRUPTIONS_MAX, Interrupted, RetryMetadata, Settings,
+    Target, Terms,
 };
 use everstep_retry::{Delay, Jitter, Policy, Rule};
 
@@ -16,6 +17,9 @@ pub(crate) const URL: &str = "https://example.com/records";
 
 /// Errors that functions fail with.
 pub(crate) const ERRORS: [&str; 3] = ["Flaky", "Busy", "Fatal"];
+
+/// The error of an attempt whose worker cannot be started.
+pub(crate) const UNSTARTABLE: &str = "Unstartable";
 
 pub(crate) fn settings(dice: &mut Dice) -> Settings {
     let shards = everstep_shards::Settings {
@@ -50,8 +54,8 @@ pub(crate) fn draw(dice: &mut Dice, number: usize, count: usize) -> FunctionSett
         policy: policy(dice),
         interrupted: dice.pick(&[
             Interrupted::Count,
-            Interrupted::Count,
-            Interrupted::Free { most: 2 },
+            Interrupted::Repeat { most: 1 },
+            Interrupted::Repeat { most: INTERRUPTIONS_MAX },
         ]),
         on_success: targets(dice, later),
         on_failure: targets(dice, later),

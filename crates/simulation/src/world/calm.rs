@@ -160,10 +160,14 @@ impl World {
         let lives = self.evidence.ledger.present();
         let due = lives.filter_map(|life| life.execution.next_due_ms());
         let due = due.map(|due| due - self.evidence.now_ms).filter(|step| *step > 0);
-        // Heartbeats and what is not stored are known to the engine alone.
+        // Heartbeats, turns and what is not stored are known to the engine alone.
         let express = self.evidence.subjects.iter().any(|subject| self.express_runs(subject.id));
-        let hidden =
-            express || self.evidence.ledger.present().any(|life| life.execution.has_heartbeats());
+        let hidden = express
+            || self
+                .evidence
+                .ledger
+                .present()
+                .any(|life| life.execution.has_heartbeats() || life.execution.is_ready());
         let next = self.evidence.next_ms.iter().flatten().filter(|_| hidden);
         let next = next.map(|next| next - self.evidence.now_ms);
         let executions = flights.chain(due).min().or(next.min()).map(|step| step.max(1));

@@ -48,6 +48,7 @@ impl World {
         self.post = Arc::default();
         let evidence = &mut self.evidence;
         evidence.generation += 1;
+        evidence.readings = [evidence.now_ms].into();
         evidence.runtime = runtime(&evidence.disk, &self.runner, &evidence.settings, &self.post);
         for machine in &mut evidence.machines {
             let revision = machine.prepared.revision.clone();
@@ -79,7 +80,11 @@ impl World {
         if let Some((id, error)) = troubles.into_iter().next() {
             return Err(fold_violation(Some(id), format!("it cannot go on: {error}")));
         }
-        self.absorb()
+        self.absorb()?;
+        if self.evidence.shards.iter().all(Shard::is_recovered) {
+            self.recover_queues();
+        }
+        Ok(())
     }
 
     pub(super) fn settle(&mut self) -> Outcome {

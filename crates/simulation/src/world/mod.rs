@@ -95,6 +95,7 @@ impl World {
         let evidence = Evidence {
             now_ms: BEGIN_MS,
             latest_ms: BEGIN_MS,
+            readings: [BEGIN_MS].into(),
             generation: 0,
             settings,
             shard_count,
@@ -194,6 +195,7 @@ impl World {
             };
             self.offset_ms += jump;
             self.set_clock();
+            self.tick_queues();
             self.log.line(None, || format!("the clock is set by {jump} ms"));
             Ok(())
         } else {
@@ -210,6 +212,7 @@ impl World {
         let before = self.evidence.now_ms;
         let now = self.true_ms + self.offset_ms;
         self.evidence.now_ms = now;
+        self.evidence.readings.insert(now);
         self.evidence.latest_ms = self.evidence.latest_ms.max(now);
         if now < before {
             // What is read from the store after that begins to wait for heartbeats then.
@@ -264,7 +267,14 @@ fn settings(dice: &mut Dice) -> Settings {
     Settings {
         shards,
         resident_max: dice.pick(&[0, 1, 3, 1024]),
+        resident_bytes: dice.pick(&[0, 1000, usize::MAX]),
+        steps_at_a_time: dice.pick(&[1, 3, 1000]),
+        express_bytes: usize::MAX,
+        turn_events: dice.pick(&[1, 4, 20, 256]),
+        turn_bytes: dice.pick(&[10, 1000, usize::MAX]),
+        heavy_bytes: dice.pick(&[0, 50, usize::MAX, usize::MAX]),
         retention_ms: dice.pick(&[None, Some(90 * 24 * HOUR_MS), Some(20 * MINUTE_MS)]),
+        ..Settings::default()
     }
 }
 

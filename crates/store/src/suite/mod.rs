@@ -52,6 +52,7 @@ macro_rules! suite {
             too_large_is_refused
             many_threads_commit_at_once
             keys_are_ordered_as_bytes
+            a_scan_stops_at_its_bytes
             shards_and_spaces_are_apart
             scans_are_bounded
             a_prefix_is_scanned_whole

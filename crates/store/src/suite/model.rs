@@ -144,7 +144,8 @@ impl<'s, S: Subject> Run<'s, S> {
         let (shard, space) = (self.shard(), self.space());
         let (from, to) = (self.key(), self.key());
         let limit = self.random.below(10);
-        let asked = Scan { from: &from, to: &to, limit, reverse: self.random.one_in(2) };
+        let reverse = self.random.one_in(2);
+        let asked = Scan { reverse, ..Scan::between(&from, &to, limit) };
         let found = scan(&*self.store, shard, space, asked);
         let mut expected = self.rows(shard, space);
         expected.retain(|(key, _)| *key >= from && (to.is_empty() || *key < to));

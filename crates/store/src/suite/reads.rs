@@ -50,6 +50,21 @@ pub fn keys_are_ordered_as_bytes(subject: &mut impl Subject) {
     }
 }
 
+pub fn a_scan_stops_at_its_bytes(subject: &mut impl Subject) {
+    let store = subject.open();
+    for key in [b"a", b"b", b"c", b"d"] {
+        commit(&*store, put(SHARD, SPACE, key, &[0; 100])).expect("commits");
+    }
+    let found = |bytes_max, reverse| {
+        let asked = Scan { reverse, ..Scan::between(b"", b"", 3) }.up_to_bytes(bytes_max);
+        keys(scan(&*store, SHARD, SPACE, asked))
+    };
+    assert_eq!(found(0, false), [b"a"], "there is always a row");
+    assert_eq!(found(101, false), [b"a", b"b"]);
+    assert_eq!(found(200, true), [b"d", b"c"]);
+    assert_eq!(found(1000, false), [b"a", b"b", b"c"]);
+}
+
 pub fn shards_and_spaces_are_apart(subject: &mut impl Subject) {
     let store = subject.open();
     let shards = [Shard(0), Shard(1), Shard(store.shards() - 1), Shard::CATALOG];
@@ -64,7 +79,7 @@ pub fn shards_and_spaces_are_apart(subject: &mut impl Subject) {
     for (shard, space) in places(&shards) {
         let own = format!("{} {}", shard.0, space.name()).into_bytes();
         for reverse in [false, true] {
-            let every = Scan { from: b"", to: b"", limit: usize::MAX, reverse };
+            let every = Scan { reverse, ..Scan::between(b"", b"", usize::MAX) };
             let rows = scan(&*store, shard, space, every);
             assert_eq!(rows.len(), 4, "{shard:?} {space:?}");
             assert!(rows.iter().all(|(_, value)| *value == own), "{shard:?} {space:?}: {rows:?}");

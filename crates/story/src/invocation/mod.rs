@@ -70,6 +70,25 @@ pub fn is_missing(invocation: &Value) -> bool {
     invocation["functionMissing"] == true
 }
 
+/// Whether its last attempt was cut by a crash of the server, and has not been started again.
+#[must_use]
+pub fn is_interrupted(invocation: &Value) -> bool {
+    let last = invocation["attempts"].as_array().and_then(|attempts| attempts.last());
+    last.is_some_and(|last| last["outcome"] == "Interrupted" && last.get("endedAt").is_none())
+}
+
+/// Its state in a word or two: one that waits for a process is told apart from one that runs.
+#[must_use]
+pub fn short_state(invocation: &Value) -> String {
+    let state = member(invocation, "state");
+    match state.as_str() {
+        _ if is_missing(invocation) => format!("{state} (function removed)"),
+        "Accepted" if is_interrupted(invocation) => format!("{state} (interrupted)"),
+        "Accepted" => format!("{state} (waiting for a slot)"),
+        _ => state,
+    }
+}
+
 /// `Exhausted (RetriesExhausted): no retry is left`
 #[must_use]
 pub fn state(invocation: &Value) -> String {
@@ -79,6 +98,12 @@ pub fn state(invocation: &Value) -> String {
             let function = member(invocation, "function");
             return format!("{state}: the function `{function}` no longer exists");
         }
+        "" if state == "Accepted" && is_interrupted(invocation) => {
+            return format!(
+                "{state}: interrupted by a crash of the server, waiting to be repeated"
+            );
+        }
+        "" if state == "Accepted" => return format!("{state}: waiting for a slot of the function"),
         "" => return state,
         "RetriesExhausted" => "no retry is left",
         "EventAgeExceeded" => "the event is too old for another attempt",
@@ -130,12 +155,18 @@ fn attempts(invocation: &Value) -> Vec<(String, String)> {
 fn describe_attempt(attempt: &Value) -> String {
     let outcome = match member(attempt, "outcome").as_str() {
         "Running" => "running".to_owned(),
+        "Interrupted" if attempt.get("endedAt").is_none() => {
+            "interrupted, to be repeated".to_owned()
+        }
         outcome => {
             let took = took(attempt, "startedAt").map(words::measured).unwrap_or_default();
             format!("{} after {took}", outcome.to_lowercase())
         }
     };
     let mut lines = vec![format!("{}, {outcome}", moment(&attempt["startedAt"]))];
+    if let Some(times) = attempt["interruptions"].as_u64() {
+        lines.push(format!("interrupted {} by a crash of the server", words::times(times)));
+    }
     if attempt.get("errorType").is_some() {
         lines.push(failure::head(attempt));
         lines.extend(failure::stack(attempt));
@@ -234,7 +265,10 @@ fn next(invocation: &Value, now_ms: i64) -> String {
         );
     }
     match invocation["state"].as_str().unwrap_or_default() {
-        "Accepted" => "runs as soon as the function has a free slot".to_owned(),
+        "Accepted" => {
+            let n = started + u64::from(!is_interrupted(invocation));
+            format!("attempt {n} starts as soon as a process of the function is free")
+        }
         "Running" => {
             let since = invocation["attempts"].as_array().and_then(|attempts| attempts.last());
             let since = since.and_then(|attempt| millis(&attempt["startedAt"]));
@@ -302,8 +336,18 @@ mod tests {
     #[test]
     fn what_happens_next() {
         check(
-            &json!({ "state": "Accepted" }),
-            "\nNext        runs as soon as the function has a free slot\n",
+            &json!({ "state": "Accepted", "attemptCount": 0 }),
+            "\nNext        attempt 1 starts as soon as a process of the function is free\n",
+        );
+        let cut = json!({
+            "n": 1, "startedAt": "2026-11-16T09:30:01.000Z", "outcome": "Interrupted",
+            "interruptions": 2,
+        });
+        check(
+            &json!({ "state": "Accepted", "attempts": [cut] }),
+            "\nAttempt 1   2026-11-16 09:30:01Z, interrupted, to be repeated\n            \
+             interrupted twice by a crash of the server\n\
+             \nNext        attempt 1 starts as soon as a process of the function is free\n",
         );
         check(
             &json!({ "state": "Waiting", "dueAt": "2026-11-16T09:30:09.000Z" }),

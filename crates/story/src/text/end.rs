@@ -175,20 +175,20 @@ impl End<'_> {
         let before = entries[..entries.len() - last.len()].iter();
         // A failure may be caught and another one end the execution in the same decision.
         let caught = last.iter().filter(|entry| is_caught(entry));
-        let caught: Vec<String> =
+        let caught: Vec<Vec<String>> =
             before.chain(caught).filter_map(|entry| self.handled(entry)).collect();
         if caught.is_empty() {
-            return caught;
+            return Vec::new();
         }
         let left_out = caught.len().saturating_sub(EARLIER_MAX);
         let more = (left_out > 0).then(|| format!("    … and {left_out} earlier"));
         std::iter::once("  earlier failures:".to_owned())
             .chain(more)
-            .chain(caught.into_iter().skip(left_out))
+            .chain(caught.into_iter().skip(left_out).flatten())
             .collect()
     }
 
-    fn handled(&self, entry: &Entry) -> Option<String> {
+    fn handled(&self, entry: &Entry) -> Option<Vec<String>> {
         let Happened::Failed { problem, attempts, catchers, next, retriers } = &entry.happened
         else {
             return None;
@@ -203,7 +203,7 @@ impl End<'_> {
         if let (Some(next), Some(last)) = (next, lines.last_mut()) {
             *last += &format!(" → {next}");
         }
-        Some(lines.join("\n"))
+        Some(lines)
     }
 }
 

@@ -78,7 +78,7 @@ fn full(event: &Value, start_ms: i64) -> String {
     let mut text = format!("{head}  after {}, at {time} ({moment})\n", event.previous());
     let summary = event.summary();
     if !summary.is_empty() {
-        text += &format!("  {summary}\n");
+        text += &format!("  {}\n", summary.replace('\n', "\n    "));
     }
     let room = Stream::Data.width().saturating_sub(14);
     for (name, payload) in event.payloads() {

@@ -44,9 +44,8 @@ pub(super) fn report(
 pub(super) fn leave_at_interrupt(arn: &str) -> anyhow::Result<()> {
     let name = names::last(arn).to_owned();
     ctrlc::set_handler(move || {
-        let line = if Stream::Story.is_live() { "\r\x1b[2K" } else { "" };
-        let _ = Stream::Story.write(&format!(
-            "{line}no longer watching: {name} keeps running; to stop it, run `everstep executions stop {name}`\n"
+        let _ = Stream::Story.overwrite(&format!(
+            "no longer watching: {name} keeps running; to stop it, run `everstep executions stop {name}`\n"
         ));
         std::process::exit(i32::from(Exit::Interrupted as u8));
     })

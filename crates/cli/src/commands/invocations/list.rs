@@ -1,7 +1,7 @@
 //! `everstep invocations list`
 
 use clap::{Args, ValueEnum};
-use everstep_story::invocation::is_missing;
+use everstep_story::invocation::short_state;
 use serde_json::{Value, json};
 
 use crate::commands::group::Limit;
@@ -78,10 +78,7 @@ fn row(found: &Value) -> Vec<String> {
     vec![
         text("invocationId"),
         text("function"),
-        match is_missing(found) {
-            true => format!("{} (function removed)", text("state")),
-            false => text("state"),
-        },
+        short_state(found),
         display::moment(&found["acceptedAt"]),
         last_error(found),
     ]

@@ -26,7 +26,7 @@ impl Show {
             display::json(&machine)?;
         } else if self.definition {
             Stream::Data
-                .write(&format!("{}\n", display::text(&machine, "definition").trim_end()))?;
+                .write_json(&format!("{}\n", display::text(&machine, "definition").trim_end()))?;
         } else {
             Stream::Data.write(&display::facts(&facts(&machine)))?;
         }

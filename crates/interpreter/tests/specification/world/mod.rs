@@ -12,8 +12,8 @@ use std::sync::Arc;
 use everstep_asl::{Machine, Options, Source, parse};
 use everstep_history::journal;
 use everstep_interpreter::{
-    Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits,
-    Occasion, Payload, Program, Refusal, Status, aws_history, effects,
+    Attempt, Decision, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input,
+    Limits, Occasion, Payload, Program, Refusal, Status, TokenKey, Turn, aws_history, effects,
 };
 use serde_json::{Value, json};
 
@@ -111,6 +111,7 @@ pub(crate) fn identity() -> Identity {
         role_arn: Arc::from("arn:aws:iam::123456789012:role/role"),
         machine_arn: arn("stateMachine:machine"),
         machine_name: Arc::from("machine"),
+        token_key: TokenKey::default(),
     }
 }
 
@@ -123,6 +124,7 @@ pub(crate) struct World {
     seed: u64,
     scripts: HashMap<String, VecDeque<Outcome>>,
     stop_after_ms: Option<i64>,
+    turn: Turn,
 }
 
 pub(crate) fn world(definition: Value) -> World {
@@ -134,6 +136,7 @@ pub(crate) fn world(definition: Value) -> World {
         seed: 1,
         scripts: HashMap::new(),
         stop_after_ms: None,
+        turn: Turn::WHOLE,
     }
 }
 
@@ -150,6 +153,12 @@ impl World {
 
     pub(crate) fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Decides so many events at a time.
+    pub(crate) fn turns_of(mut self, events_max: usize) -> Self {
+        self.turn.events_max = events_max;
         self
     }
 
@@ -190,6 +199,7 @@ impl World {
             answers: BinaryHeap::new(),
             inputs: Vec::new(),
             running_max: 0,
+            turn: self.turn,
         };
         if let Some(after_ms) = self.stop_after_ms {
             let failure = Failure::new("Stopped", "by hand");
@@ -227,6 +237,7 @@ pub(crate) struct Run {
     inputs: Vec<(Attempt, Option<Input>)>,
     /// The most tasks that ran at a time.
     pub(crate) running_max: usize,
+    turn: Turn,
 }
 
 const NOBODY: Attempt =
@@ -263,26 +274,37 @@ impl Run {
         panic!("the execution does not come to rest");
     }
 
-    /// One input, now. What is refused changes nothing.
+    /// One input, now, and all that follows from it. What is refused changes nothing.
     pub(crate) fn give(&mut self, input: Input) -> Result<Vec<Event>, Refusal> {
+        let Decision { events: mut decided, mut is_unfinished } = self.give_in_turn(input)?;
+        while is_unfinished {
+            let decision = self.give_in_turn(Input::Continue)?;
+            decided.extend(decision.events);
+            is_unfinished = decision.is_unfinished;
+        }
+        Ok(decided)
+    }
+
+    fn give_in_turn(&mut self, input: Input) -> Result<Decision, Refusal> {
         self.seed += 1;
         let occasion = Occasion::new(self.now_ms, self.seed);
-        let decided = self.execution.decide(input, occasion)?;
-        let record = journal::encode(&decided);
+        let decision = self.execution.decide_in_turn(input, occasion, &self.turn)?;
+        let decided = &decision.events;
+        let record = journal::encode(decided);
         let recorded = journal::decode(&record).expect("what was recorded can be read");
-        assert_eq!(recorded, decided, "what was recorded is not what was decided");
+        assert_eq!(recorded, *decided, "what was recorded is not what was decided");
         self.records.push(record);
         for event in &recorded {
             self.folded.apply(event);
         }
         assert!(self.folded == self.execution, "a fold of the events is not the live execution");
         self.events.extend(decided.iter().cloned());
-        for effect in effects(&self.execution, &decided) {
+        for effect in effects(&self.execution, decided) {
             self.perform(effect);
         }
         let awaited = self.calls.iter().filter(|call| self.execution.awaits(call.attempt)).count();
         self.running_max = self.running_max.max(awaited);
-        Ok(decided)
+        Ok(decision)
     }
 
     fn perform(&mut self, effect: Effect) {

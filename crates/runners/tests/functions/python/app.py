@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -110,6 +111,17 @@ def handler(event, context):
         bomb()
     if do == "answer for":
         return post(f"/invocation/{with_}/response", b"1").split("\r\n")[0]
+    if do == "answer for, as a child":
+        # In a session of its own, as some supervisors start what they supervise.
+        code = f"import app; print(app.post('/invocation/{with_}/response', b'1').split(chr(13))[0])"
+        started = subprocess.run([sys.executable, "-c", code], capture_output=True, start_new_session=True)
+        return started.stdout.decode().strip() or started.stderr.decode()
+    if do == "wait for":
+        begun, gate = with_
+        open(begun, "w").close()
+        while not os.path.exists(gate):
+            time.sleep(0.01)
+        return "waited"
     if do == "answer twice":
         post(f"/invocation/{context.aws_request_id}/response", b'"first"')
         return "second"

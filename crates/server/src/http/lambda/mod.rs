@@ -33,6 +33,17 @@ pub(super) fn routes() -> Router<Arc<Gateway>> {
         .route("/2015-03-31/functions/{name}/configuration", get(configuration))
 }
 
+/// Whether a request is one of Lambda's.
+pub(super) fn is_path(uri: &Uri) -> bool {
+    uri.path().starts_with("/2015-03-31/")
+}
+
+/// The answer when there is no room for the answer.
+pub(super) fn throttled() -> Response<Body> {
+    let refusal = Refusal::new(429, "TooManyRequestsException", "Rate Exceeded.");
+    refused(&refusal, &request_id())
+}
+
 /// The refusal of an operation of Lambda that is not supported; None if the request is not one.
 pub(super) fn unsupported(method: &Method, uri: &Uri) -> Option<Response<Body>> {
     let name = operation::find(method, uri)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use everstep_drivers::activities::{Input, Request, Started};
+use everstep_drivers::activities::{Input, ON_ITS_WAY_MS, Request, Started};
 use everstep_executions::{Cancelled, Error, Task};
 
 use super::super::{Outcome, World};
@@ -17,8 +17,12 @@ impl World {
         if self.fault == Some(Fault::ForgetsOffers) {
             return;
         }
-        self.evidence.drivers.offered.insert((task.execution, task.attempt));
-        let requests = self.shells.queues.handle(Input::Offered { activity: activity(), task });
+        if !self.shells.queues.has_worker(&task) {
+            self.evidence.drivers.offered.insert((task.execution, task.attempt));
+        }
+        let now = self.engine_ms();
+        let requests =
+            self.shells.queues.handle(Input::Offered { activity: activity(), task }, now);
         self.served(requests);
     }
 
@@ -27,7 +31,8 @@ impl World {
         self.shells.polled += 1;
         let poll = self.shells.polled;
         self.shells.polls.push(poll);
-        let requests = self.shells.queues.handle(Input::Polled { activity: activity(), poll });
+        let now = self.engine_ms();
+        let requests = self.shells.queues.handle(Input::Polled { activity: activity(), poll }, now);
         self.served(requests);
         Ok(())
     }
@@ -39,9 +44,30 @@ impl World {
         }
         let index = self.dice.below(self.shells.polls.len());
         let poll = self.shells.polls.remove(index);
-        let requests = self.shells.queues.handle(Input::Left { poll });
+        let now = self.engine_ms();
+        let requests = self.shells.queues.handle(Input::Left { poll }, now);
         self.served(requests);
         Ok(())
+    }
+
+    /// All that the engine before has left open was dispatched again.
+    pub(in super::super) fn recover_queues(&mut self) {
+        self.shells.queues.recover();
+    }
+
+    /// The clock was set, which the shell sees before long.
+    pub(in super::super) fn tick_queues(&mut self) {
+        let now = self.engine_ms();
+        self.shells.queues.tick(now);
+    }
+
+    /// What the next engine finds: the mark as it was written last.
+    pub(super) fn mark_ms(&mut self) -> i64 {
+        let now = self.engine_ms();
+        match self.fault {
+            Some(Fault::MarksEarly) => now,
+            _ => self.shells.queues.mark_ms(now, ON_ITS_WAY_MS) - self.dice.between(0, 2000),
+        }
     }
 
     /// In the calm there is a worker for every task that waits.
@@ -65,7 +91,9 @@ impl World {
                 }
                 Request::Give { poll, task } => {
                     self.shells.polls.retain(|known| *known != poll);
-                    self.evidence.drivers.offered.remove(&(task.execution, task.attempt));
+                    let key = (task.execution, task.attempt);
+                    self.evidence.drivers.offered.remove(&key);
+                    self.evidence.drivers.held.insert(key);
                     let subjects = &self.evidence.subjects;
                     let subject = subjects.iter().position(|subject| subject.id == task.execution);
                     if let Some(subject) = subject {
@@ -94,13 +122,15 @@ impl World {
             let id = self.evidence.subjects[subject].id;
             self.evidence.drivers.offered.remove(&(id, *attempt));
         }
-        let requests = self.shells.queues.handle(Input::Started { poll, outcome });
+        let now = self.engine_ms();
+        let requests = self.shells.queues.handle(Input::Started { poll, outcome }, now);
         self.served(requests);
     }
 
     pub(super) fn withdraw(&mut self, cancelled: &Cancelled) {
         let Cancelled { execution, attempt, .. } = *cancelled;
-        let requests = self.shells.queues.handle(Input::Cancelled { execution, attempt });
+        let now = self.engine_ms();
+        let requests = self.shells.queues.handle(Input::Cancelled { execution, attempt }, now);
         self.served(requests);
     }
 }

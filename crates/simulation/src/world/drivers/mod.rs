@@ -247,7 +247,8 @@ impl World {
         self.tally.crashes_in_map_runs += u64::from(inside);
         let nested = self.shells.live.values().any(|shell| matches!(shell, Shell::Call(_)));
         self.tally.crashes_in_nested += u64::from(nested);
-        self.shells = Shells { opened: self.shells.opened, ..Shells::default() };
+        let queues = Queues::new(self.mark_ms());
+        self.shells = Shells { opened: self.shells.opened, queues, ..Shells::default() };
         self.evidence.drivers.express.clear();
         self.evidence.drivers.offered.clear();
     }

@@ -8,7 +8,7 @@ use everstep_executions::{
     Cancelled, Error, ExecutionId, Message, Report, Standing, Start, Task, request_id,
 };
 use everstep_history::{Event, Failure, Payload};
-use everstep_interpreter::task_token;
+use everstep_interpreter::attempt_name;
 use serde_json::json;
 
 use super::super::{Outcome, World};
@@ -112,7 +112,7 @@ impl World {
     }
 
     fn start_nested(&mut self, id: u64, task: &Task) -> Outcome {
-        let token = task.token();
+        let token = task.attempt_name();
         let arn = self.nested_arn(&token);
         let machine =
             self.evidence.machines.iter().position(|machine| machine.arn.ends_with(":nested"));
@@ -174,7 +174,8 @@ impl World {
         match request {
             CancelRequest::Find => {
                 let Cancelled { execution_arn, attempt, .. } = &cancelling.cancelled;
-                let child = ExecutionId::of(&self.nested_arn(&task_token(execution_arn, *attempt)));
+                let child =
+                    ExecutionId::of(&self.nested_arn(&attempt_name(execution_arn, *attempt)));
                 let found = self.evidence.reader().summary(child);
                 let input = found.map(|summary| {
                     Input::Cancel(CancelInput::Found(summary.map(|summary| summary.id())))

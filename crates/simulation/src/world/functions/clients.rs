@@ -192,7 +192,7 @@ impl World {
                     self.plans.flights.push((due, Flight::Request(request)));
                 }
                 Flight::Again(..) => self.plans.flights.push((due, flight)),
-                Flight::Answer(..) | Flight::Delivery(..) => {}
+                Flight::Claim(_) | Flight::Answer(..) | Flight::Delivery(..) => {}
             }
         }
     }

@@ -47,6 +47,8 @@ struct Pending {
 
 enum Flight {
     Request(Request),
+    /// A worker is ready for the attempt of that number.
+    Claim(u64),
     /// A worker answers the attempt of that number.
     Answer(u64, Answered),
     /// A second voice answers an attempt.
@@ -60,8 +62,6 @@ enum Flight {
 enum Answered {
     Success,
     Failure(&'static str),
-    /// The code has not run.
-    Throttled,
     /// It is gone without an answer.
     Vanished,
 }
@@ -143,6 +143,7 @@ impl World {
     fn land(&mut self, flight: Flight) -> Outcome {
         match flight {
             Flight::Request(request) => self.hand_over_to_functions(request),
+            Flight::Claim(number) => self.claim(number),
             Flight::Answer(number, said) => self.answer(number, said),
             Flight::Again(id, attempt) => self.answer_again(id, attempt),
             Flight::Delivery(pending, taken) => self.answer_delivery(&pending, taken),

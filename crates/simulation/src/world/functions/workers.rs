@@ -13,10 +13,16 @@ use crate::functions::workload;
 impl World {
     pub(super) fn called(&mut self, called: Called) -> Outcome {
         match called {
+            Called::Wanted(number) => {
+                let delay = self.start_delay();
+                self.fly(delay, Flight::Claim(number));
+                Ok(())
+            }
             Called::Start(attempt, number, durable_to) => {
                 self.started(&attempt, number, durable_to)
             }
             Called::Kill(attempt) => {
+                self.evidence.functions.workers.forget_waiting(attempt);
                 let running = self.evidence.functions.workers.running();
                 for (number, _) in running.into_iter().filter(|(_, id)| *id == attempt) {
                     let delay = self.dice.between(0, 2000);
@@ -25,6 +31,36 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// How long it takes until a process is ready.
+    fn start_delay(&mut self) -> i64 {
+        match self.dice.below(4) {
+            _ if self.calm => self.dice.between(0, 20),
+            0 => self.dice.between(1, 2000),
+            _ => 0,
+        }
+    }
+
+    /// A worker is ready to take the attempt of that number, or cannot be started.
+    pub(super) fn claim(&mut self, number: u64) -> Outcome {
+        let workers = self.evidence.functions.workers.clone();
+        let roll = if self.calm { 100 } else { self.dice.below(100) };
+        match roll {
+            0..=3 => workers.drop_waiting(number, Some(Ended::Throttled)),
+            4 => workers.drop_waiting(number, None),
+            5..=6 => {
+                let failure = Failure::new(workload::UNSTARTABLE, Class::Runtime, "");
+                let outcome = Ended::Failed { failure, payload: None, worker_pid: None };
+                workers.drop_waiting(number, Some(outcome));
+            }
+            _ => {
+                if let Some(attempt) = workers.take_waiting(number, roll > 8) {
+                    *self.evidence.functions.witness.taken.entry(attempt).or_default() += 1;
+                }
+            }
+        }
+        self.absorb()
     }
 
     fn started(&mut self, attempt: &Attempt, number: u64, durable_to: u64) -> Outcome {
@@ -63,7 +99,6 @@ impl World {
         match roll {
             0..=7 if !self.calm => None,
             8..=13 if !self.calm => Some(Answered::Vanished),
-            14..=18 if !self.calm => Some(Answered::Throttled),
             _ if self.dice.percent(failures) => {
                 Some(Answered::Failure(self.dice.pick(&workload::ERRORS)))
             }
@@ -153,6 +188,12 @@ impl World {
 
     /// Workers that hang come to an end after all.
     pub(in super::super) fn answer_hanging(&mut self) {
+        for number in self.evidence.functions.workers.waiting() {
+            let planned = |(_, flight): &(i64, Flight)| matches!(flight, Flight::Claim(planned) if *planned == number);
+            if !self.plans.flights.iter().any(planned) {
+                self.fly(0, Flight::Claim(number));
+            }
+        }
         for (number, _) in self.evidence.functions.workers.running() {
             let planned = |(_, flight): &(i64, Flight)| matches!(flight, Flight::Answer(planned, _) if *planned == number);
             if !self.plans.flights.iter().any(planned) {
@@ -175,7 +216,6 @@ fn outcome(said: Answered, answer: u64) -> Option<Ended> {
             payload: None,
             worker_pid: None,
         },
-        Answered::Throttled => Ended::Throttled,
         Answered::Vanished => return None,
     })
 }
