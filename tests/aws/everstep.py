@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -40,10 +41,13 @@ def until(found, what="what was waited for", seconds=DEADLINE_SECONDS):
 class Server:
     """One process. It can be killed and started again on the same data and port."""
 
-    def __init__(self, data, environment=None, options=()):
+    def __init__(self, data, environment=None, options=(), command=None, under=()):
+        """`under` is a command that runs it, such as `prlimit`."""
         self.data = pathlib.Path(data)
+        self.command = command or [os.environ["EVERSTEP"]]
         self.environment = environment or {}
         self.options = [str(option) for option in options]
+        self.under = list(under)
         self.port = 0
         self.process = None
         self.said = []
@@ -52,8 +56,7 @@ class Server:
     def start(self):
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("EVERSTEP_")}
         self.process = subprocess.Popen(
-            [os.environ["EVERSTEP"], "serve", "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)]
-            + self.options,
+            [*self.under, *self.command, "serve", "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data), *self.options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -80,6 +83,18 @@ class Server:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.ears.join()
+        # A worker that was just being forked has the socket until it becomes another program, or ends.
+        until(self.is_free, "the server's port")
+
+    def is_free(self):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", self.port))
+                probe.listen()
+                return True
+            except OSError:
+                return False
 
     def stop(self):
         """As an operator stops it. All it said must be good news."""

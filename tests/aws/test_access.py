@@ -125,7 +125,7 @@ def test_the_host_that_sdks_make_up(world, guarded, monkeypatch):
         assert state["output"] == "1" and hosts[-1].startswith("http://sync-127.0.0.1:")
 
 
-def test_any_host_header_will_do(world):
+def test_hosts_that_sdks_ask_for(world):
     machine = world.express(passing({"a": 1}))
     for host in ["sync-localhost:8083", "sync-states.us-east-1.amazonaws.com", "states.us-east-1.amazonaws.com"]:
         status, _, body = world.server.post("StartSyncExecution", {"stateMachineArn": machine}, {"Host": host})

@@ -4,16 +4,21 @@ Whatever reaches an operation is answered in the protocol's shape, never with a 
 not HTTP is refused by the HTTP layer, which knows no shapes: there only the status is looked at.
 """
 
+import base64
 import http.client
 import json
+import os
 import random
 import re
+import resource
+import select
 import socket
+import subprocess
 import threading
 
 import pytest
 
-from definitions import passing, task
+from definitions import passing, task, text, waiting
 from everstep import DEADLINE_SECONDS, ROLE, Server, until
 from malformed import JSON, requests
 
@@ -25,6 +30,8 @@ GROWTH_MAX_KIB = 32 * 1024
 MIB = 1024 * 1024
 # What all bodies that are being received may take, as buffers that double when they are full.
 BODIES_MAX_KIB = 2 * 128 * 1024
+# What all answers that are being written may take, with those that wait for room and those that are being made.
+ANSWERS_MAX_KIB = 512 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +101,8 @@ def hurl(server, seed, count):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_SECONDS)
     for number, (kind, target, content_type, body, allowed) in enumerate(requests(random.Random(seed), count)):
         where = f"seed {seed}, number {number}, {kind}: {target} {body[:200]!r}"
-        text = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
-        connection.request("POST", "/", text, {"Content-Type": content_type, "X-Amz-Target": target})
+        given = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
+        connection.request("POST", "/", given, {"Content-Type": content_type, "X-Amz-Target": target})
         answer = connection.getresponse()
         found = answer.read()
         assert answer.status in {200, 400, 402, 409}, f"{answer.status} {where}"
@@ -208,6 +215,88 @@ def test_many_large_bodies_that_never_end(hostile_server):
     until(there_is_room, "room for large bodies")
 
 
+@pytest.fixture
+def many_sockets():
+    """Lets this process have as many sockets as the tests need."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def open_files(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def test_callers_that_do_not_read(tmp_path, many_sockets):
+    """Their answers are bounded as a whole, others are answered, and the connections do not stay."""
+    server = Server(tmp_path / "store")
+    sfn = server.client()
+    chain = {f"S{n}": {"Type": "Pass", "Next": f"S{n + 1}"} for n in range(12)} | {"S12": {"Type": "Succeed"}}
+    machine = sfn.create_state_machine(name="long", definition=text(chain), roleArn=ROLE)["stateMachineArn"]
+    execution = sfn.start_execution(stateMachineArn=machine, input=json.dumps("x" * 200_000))["executionArn"]
+    until(lambda: sfn.describe_execution(executionArn=execution)["status"] == "SUCCEEDED", "its end")
+    files, before = open_files(server), memory_kib(server, "VmHWM")
+    body = json.dumps({"executionArn": execution}).encode()
+    sent = head(f"Content-Length: {len(body)}", operation="GetExecutionHistory") + body
+    connections = []
+    for _ in range(300):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", server.port))
+        connection.sendall(sent)
+        connections.append(connection)
+    waiting = select.poll()
+    for connection in connections:
+        waiting.register(connection, select.POLLIN)
+    until(lambda: len(waiting.poll(0)) == len(connections), "the beginning of every answer")
+    alive(server)
+    until(lambda: open_files(server) < files + 10, "the end of their connections")
+    peak = memory_kib(server, "VmHWM") - before
+    print(f"peak: {peak // 1024} MiB more")
+    assert peak < ANSWERS_MAX_KIB
+    for connection in connections:
+        connection.close()
+    pages = list(sfn.get_paginator("get_execution_history").paginate(executionArn=execution))
+    assert [event["id"] for page in pages for event in page["events"]] == list(range(1, 29))
+    assert len(pages) > 1
+    server.stop()
+
+
+def test_silent_callers_and_few_file_descriptors(tmp_path, many_sockets):
+    """More connections than descriptors: the store keeps those it needs, and the server does its work."""
+    server = Server(tmp_path / "store", under=["prlimit", "--nofile=1024:1024"])
+    sfn = server.client()
+    machine = sfn.create_state_machine(name="m", definition=passing(1), roleArn=ROLE)["stateMachineArn"]
+    known = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_SECONDS)
+    headers = {"Content-Type": JSON, "X-Amz-Target": "AWSStepFunctions.StartExecution"}
+
+    noise = random.Random(SEED)
+
+    def starts():
+        """On a connection that was there before. The store needs a new file every now and then."""
+        body = {"stateMachineArn": machine, "input": json.dumps(noise.randbytes(100_000).hex())}
+        known.request("POST", "/", json.dumps(body), headers)
+        answer = known.getresponse()
+        answer.read()
+        return answer.status
+
+    assert starts() == 200
+    silent = []
+    # The last ones wait until the first have been turned away.
+    flood = threading.Thread(target=lambda: silent.extend(connect(server) for _ in range(1136)))
+    flood.start()
+    while flood.is_alive():
+        assert starts() == 200
+    others = server.client()
+    started = others.start_execution(stateMachineArn=machine)["executionArn"]
+    until(lambda: others.describe_execution(executionArn=started)["status"] == "SUCCEEDED", "its end")
+    for connection in silent:
+        connection.close()
+    known.close()
+    server.stop()
+
+
 def test_a_body_that_only_claims_to_be_large(hostile_server):
     for length in [2**40, 2**63, 5 * MIB]:
         with connect(hostile_server) as connection:
@@ -272,6 +361,22 @@ def test_a_name_that_was_made_to_point_here(hostile_server):
     status, body = exchange(hostile_server, sent + b"{}")
     assert (status, refusal(body)) == (403, "AccessDeniedException")
     status, _ = exchange(hostile_server, head("Origin: http://localhost", "Content-Length: 2") + b"{}")
+    assert status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8083", "sync-evil.example", "localhost.evil.example", ""])
+def test_a_host_that_is_not_this_machine(hostile_server, host):
+    """A page whose name was made to point here needs no `Origin` for some requests."""
+    sent = head("Content-Length: 2").replace(b"Host: localhost", f"Host: {host}".encode())
+    status, body = exchange(hostile_server, sent + b"{}")
+    assert (status, refusal(body)) == (403, "AccessDeniedException")
+    assert "--allow-host" in json.loads(body)["Message"]
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST:80", "127.0.0.1", "127.1.2.3:8083", "[::1]:8083", "sync-localhost", "a.localhost"])
+def test_hosts_that_are_this_machine(hostile_server, host):
+    sent = head("Content-Length: 2").replace(b"Host: localhost", f"Host: {host}".encode())
+    status, _ = exchange(hostile_server, sent + b"{}")
     assert status == 200
 
 
@@ -362,6 +467,130 @@ def test_callers_without_a_good_signature(guarded, authorization, expected):
 def guarded(tmp_path_factory):
     server = Server(tmp_path_factory.mktemp("guarded") / "store", {"EVERSTEP_ACCESS_KEYS": "K:S"})
     yield server
+    server.stop()
+
+
+def outcome(server, definition):
+    sfn = server.client()
+    name = f"m{random.getrandbits(64)}"
+    machine = sfn.create_state_machine(name=name, definition=definition, roleArn=ROLE)["stateMachineArn"]
+    execution = sfn.start_execution(stateMachineArn=machine)["executionArn"]
+
+    def ended():
+        described = sfn.describe_execution(executionArn=execution)
+        return described if described["status"] != "RUNNING" else None
+
+    return until(ended, "its end")
+
+
+def test_task_tokens_cannot_be_made_up(tmp_path):
+    """Only the server can make one. It outlives the server."""
+    server = Server(tmp_path / "store")
+    sfn = server.client()
+    activity = sfn.create_activity(name="a")["activityArn"]
+    machine = sfn.create_state_machine(name="m", definition=task(activity), roleArn=ROLE)["stateMachineArn"]
+    execution = sfn.start_execution(stateMachineArn=machine)["executionArn"]
+    token = sfn.get_activity_task(activityArn=activity)["taskToken"]
+
+    def encoded(name):
+        return base64.urlsafe_b64encode(name).rstrip(b"=").decode()
+
+    forged = [encoded(f"{frame}.{number}.{execution}".encode()) for frame in range(3) for number in range(5)]
+    known = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    forged += [encoded(bytes([known[0] ^ 1]) + known[1:]), encoded(known[:-1]), token[:20], token + "A"]
+    for guess in forged:
+        status, _, body = server.post("SendTaskSuccess", {"taskToken": guess, "output": '"stolen"'})
+        assert (status, refusal(json.dumps(body))) == (400, "InvalidToken"), guess
+    server.kill()
+    server.start()
+    sfn = server.client()
+    sfn.send_task_success(taskToken=token, output='"mine"')
+    until(lambda: sfn.describe_execution(executionArn=execution)["status"] == "SUCCEEDED", "its end")
+    assert sfn.describe_execution(executionArn=execution)["output"] == '"mine"'
+    server.stop()
+
+
+def fills(sfn, machine):
+    """Starts executions until no more are accepted: the refusal."""
+    noise = random.Random(SEED)
+    for _ in range(2000):
+        try:
+            sfn.start_execution(stateMachineArn=machine, input=json.dumps(noise.randbytes(100_000).hex()))
+        except sfn.exceptions.ClientError as error:
+            return error.response
+    raise AssertionError("all were accepted")
+
+
+def test_a_disk_budget(tmp_path):
+    """New work is refused; what runs continues, and everything else is answered."""
+    server = Server(tmp_path / "store", options=["--max-disk", "150M"])
+    sfn = server.client()
+    machine = sfn.create_state_machine(name="m", definition=waiting(5), roleArn=ROLE)["stateMachineArn"]
+    first = sfn.start_execution(stateMachineArn=machine)["executionArn"]
+    refused = fills(sfn, machine)
+    assert refused["ResponseMetadata"]["HTTPStatusCode"] == 503
+    assert "--max-disk" in refused["Error"]["Message"], refused
+    with pytest.raises(sfn.exceptions.ClientError, match="new work is refused"):
+        sfn.create_activity(name="a")
+    until(lambda: sfn.describe_execution(executionArn=first)["status"] == "SUCCEEDED", "its end")
+    some = sfn.list_executions(stateMachineArn=machine, maxResults=1)["executions"][0]["executionArn"]
+    sfn.stop_execution(executionArn=some)
+    sfn.delete_state_machine(stateMachineArn=machine)
+    assert any(line.startswith("warning: ") and "the data directory has" in line for line in server.said), server.said
+    server.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+def test_a_disk_that_others_fill(tmp_path):
+    """Before it is full new work is refused, and accepted again when there is room."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=500m", "tmpfs", tmp_path], check=True)
+    try:
+        server = Server(tmp_path / "store")
+        sfn = server.client()
+        machine = sfn.create_state_machine(name="m", definition=passing(1), roleArn=ROLE)["stateMachineArn"]
+
+        def accepts():
+            status, _, _ = server.post("StartExecution", {"stateMachineArn": machine})
+            return status == 200
+
+        assert accepts()
+        room = os.statvfs(tmp_path)
+        ballast = tmp_path / "ballast"
+        with open(ballast, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - 10 * MIB)
+        until(lambda: not accepts(), "a refusal")
+        ballast.unlink()
+        until(accepts, "room")
+        server.stop()
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)
+
+
+METADATA = [
+    "http://169.254.169.254/latest/meta-data/",
+    "https://169.254.170.2/v2/credentials",
+    "http://[fe80::1]/",
+    "http://[fd00:ec2::254]/latest/",
+    "http://[::ffff:169.254.169.254]/",
+    "http://100.100.100.200/latest/meta-data/",
+    # The system's resolver reads these as 169.254.169.254.
+    "http://2852039166/latest/meta-data/",
+    "http://0xa9fea9fe/latest/meta-data/",
+]
+
+
+@pytest.mark.parametrize("url", METADATA)
+def test_tasks_do_not_reach_metadata_services(hostile_server, url):
+    ended = outcome(hostile_server, task(url))
+    assert (ended["status"], ended["error"]) == ("FAILED", "States.Permissions"), ended
+    assert "link-local" in ended["cause"]
+
+
+def test_tasks_that_call_urls_can_be_refused(tmp_path):
+    server = Server(tmp_path / "store", options=["--http-tasks", "refuse"])
+    ended = outcome(server, task(server.url))
+    assert (ended["status"], ended["error"]) == ("FAILED", "States.Permissions"), ended
+    assert "--http-tasks allow" in ended["cause"]
     server.stop()
 
 

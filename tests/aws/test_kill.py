@@ -22,9 +22,8 @@ WORKERS = 3
 # Starts that clients are told of between one kill and the next.
 STARTS_PER_KILL = 60
 
-# The answer to a worker's poll can be lost with the server. The task then has nobody, so that it is late,
-# and is tried again.
-LATE = {"ErrorEquals": ["States.Timeout", "States.HeartbeatTimeout"], "IntervalSeconds": 1, "BackoffRate": 1}
+# Longer than a poll: a worker that goes away first may leave its task on the way.
+POLL_SECONDS = 70
 DOUBLED = {"doubled.$": "$.doubled", "n.$": "$.n"}
 
 
@@ -35,8 +34,8 @@ def order(activity):
             "Work": {
                 "Type": "Task",
                 "Resource": activity,
-                "TimeoutSeconds": 2,
-                "Retry": [LATE | {"MaxAttempts": 99}],
+                # A task whose worker the server kept from it is offered again, and not only when it is late.
+                "TimeoutSeconds": 3600,
                 "ResultPath": "$.doubled",
                 "Next": "Rest",
             },
@@ -57,6 +56,7 @@ class Load:
         world = World(server, server.client())
         self.activity = world.activity()
         self.order, self.wait = world.machine(order(self.activity)), world.machine(WAIT)
+        self.last = world.machine(order(self.activity))
         self.threads = [threading.Thread(target=self.guarded, args=(self.work,)) for _ in range(WORKERS)]
         self.threads += [threading.Thread(target=self.guarded, args=(self.start, i)) for i in range(STARTERS)]
         self.threads += [threading.Thread(target=self.guarded, args=(self.stop,))]
@@ -66,9 +66,17 @@ class Load:
         enough = len(self.told) + STARTS_PER_KILL
         until(lambda: self.problems or len(self.told) >= enough, "clients that are told of starts")
 
+    def end(self):
+        """Workers that wait for a task get one, so that they see it."""
+        self.over.set()
+        for _ in range(WORKERS):
+            self.server.client().start_execution(stateMachineArn=self.last, input='{"n": 0}')
+        [thread.join() for thread in self.threads]
+
     def guarded(self, job, *arguments):
+        timeout = POLL_SECONDS if job == self.work else 2
         try:
-            job(self.server.client(retries=1, timeout=2), *arguments)
+            job(self.server.client(retries=1, timeout=timeout), *arguments)
         except Exception as error:
             self.problems.append(error)
 
@@ -152,8 +160,7 @@ def test_killed_under_load(mortal):
         world = World(mortal, mortal.client())
         load.goes_on()
     finally:
-        load.over.set()
-        [thread.join() for thread in load.threads]
+        load.end()
     assert not load.problems, load.problems
     finish(load)
     check_orders(world, load)
@@ -181,8 +188,7 @@ def check_orders(world, load):
             with pytest.raises(world.sfn.exceptions.ExecutionDoesNotExist):
                 world.sfn.describe_execution(executionArn=execution + name)
     finally:
-        load.over.set()
-        [thread.join() for thread in load.threads]
+        load.end()
     assert not load.problems, load.problems
     found = len(set(names) & set(load.unanswered))
     print(f"{len(load.told)} told, {len(load.unanswered)} unanswered, of which {found} are there")
@@ -197,10 +203,9 @@ def check_order(world, execution, n):
     assert all(0 <= event["previousEventId"] < event["id"] for event in events)
     types = collections.Counter(event["type"] for event in events)
     assert (events[0]["type"], events[-1]["type"]) == ("ExecutionStarted", "ExecutionSucceeded")
-    for once in ["TaskStateEntered", "TaskStateExited", "WaitStateEntered", "WaitStateExited", "ActivitySucceeded"]:
+    for once in ["ActivityScheduled", "ActivityStarted", "TaskStateEntered", "TaskStateExited", "WaitStateEntered", "WaitStateExited", "ActivitySucceeded"]:
         assert types[once] == 1, types
     assert types["PassStateEntered"] == types["PassStateExited"] == 2, types
-    assert types["ActivityScheduled"] == types["ActivityTimedOut"] + 1, types
 
 
 def check_stops(world, load):

@@ -246,7 +246,7 @@ def test_what_is_not_supported_is_refused_by_name(functions, lambdas):
     connection = http.client.HTTPConnection("127.0.0.1", functions.port)
     for name in sorted(set(model.operation_names) - HERE):
         asked = model.operation_model(name).http
-        connection.request(asked["method"], re.sub(r"\{[^}]*\}", "x", asked["requestUri"]), headers={"Host": "x"})
+        connection.request(asked["method"], re.sub(r"\{[^}]*\}", "x", asked["requestUri"]))
         answer = connection.getresponse()
         body = json.loads(answer.read())
         assert (answer.status, answer.headers["x-amzn-ErrorType"]) == (501, "UnsupportedOperationException"), name

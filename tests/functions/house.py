@@ -20,10 +20,10 @@ def fixed(retries, delay="20ms"):
 class Engine(Server):
     """It is not calm when functions fail, but never at its wits' end."""
 
-    def __init__(self, data, environment, configuration):
+    def __init__(self, data, environment, configuration, command):
         # The interpreter itself: those that choose one among many are slow to start, and there are many starts.
         path = {"PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}"}
-        super().__init__(data, path | (environment or {}), ["--functions", configuration])
+        super().__init__(data, path | (environment or {}), ["--functions", configuration], command)
 
     def assert_calm(self):
         bad = [line for line in self.said if "panicked" in line or line.startswith("error")]
@@ -33,13 +33,13 @@ class Engine(Server):
 class House:
     """Functions are given by what makes them differ from a handler in Python without retries."""
 
-    def __init__(self, folder, functions, environment=None, **sections):
+    def __init__(self, folder, functions, environment=None, command=None, **sections):
         self.folder = pathlib.Path(folder)
         self.witness = self.folder / "witness.jsonl"
         described = {name: self.described(**given) for name, given in functions.items()}
         config = self.folder / "everstep.yaml"
         config.write_text(json.dumps({"version": 1, "functions": described} | sections))
-        self.server = Engine(self.folder / "store", environment, config)
+        self.server = Engine(self.folder / "store", environment, config, command)
 
     def described(self, plan="ok", **given):
         usual = {"runtime": "python3.11", "handler": "scripted.handler", "codeUri": str(HANDLERS), "retry": "none"}

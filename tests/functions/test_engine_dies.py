@@ -1,4 +1,5 @@
-"""The engine is killed: nothing of it lives on, and no attempt is made more often than it may be."""
+"""The engine is killed: nothing of it lives on, and what was accepted runs, each attempt once and once more for each
+interruption."""
 
 import collections
 import concurrent.futures
@@ -16,6 +17,8 @@ from house import NOT_OVER, children, fixed, lives, read_lines
 KILLS = 200
 IN_FLIGHT = 8
 RETRIES = 4
+# How often in a row an attempt is repeated.
+REPEATS = 5
 
 
 def test_no_worker_outlives_the_engine(build):
@@ -64,7 +67,7 @@ def test_a_call_that_is_waited_for_is_forgotten_with_the_engine(build):
 
 
 def test_retries_are_exact_whatever_is_killed(build, tmp_path):
-    """Five starts of each invocation: none is forgotten and none made twice."""
+    """Five attempts of each invocation end, and each runs: once, and once more for each interruption."""
     records = tmp_path / "records.jsonl"
     always = {"plan": "sleep=0.02+Broken", "retry": fixed(RETRIES, "30ms"), "concurrency": 4}
     house = build({"f": always | {"onFailure": f"file:{records}"}})
@@ -114,20 +117,80 @@ def check_attempts(house, found):
     lines = collections.defaultdict(list)
     for line in house.lines():
         lines[line["id"]].append(line["attempt"])
-    interrupted = hidden = 0
+    interruptions = repeated = 0
     for one in found:
         id, attempts = one["invocationId"], one["attempts"]
         assert (one["state"], one["reason"]) == ("Exhausted", "RetriesExhausted"), one
         assert [attempt["n"] for attempt in attempts] == list(range(1, RETRIES + 2)), one
-        assert len(lines[id]) == len(set(lines[id])) <= RETRIES + 1, (one, lines[id])
         for attempt in attempts:
-            cut = attempt["errorType"] == "Runtime.Interrupted"
-            interrupted += cut
-            # Its start was durable, and the kill came before the code was given the event.
-            hidden += attempt["n"] not in lines[id]
-            assert cut or attempt["n"] in lines[id], (attempt, lines[id])
-    print(f"{len(found)} invocations, {interrupted} attempts interrupted, {hidden} of them before the code ran")
-    assert interrupted > hidden > 0
+            cut, calls = attempt.get("interruptions", 0), lines[id].count(attempt["n"])
+            interruptions, repeated = interruptions + cut, repeated + calls - 1
+            assert attempt["errorType"] == ("Broken" if cut <= REPEATS else "Runtime.Interrupted"), attempt
+            assert "endedAt" in attempt, attempt
+            # The kill may come when its start is durable and the code has not been given the event.
+            assert 1 <= calls <= 1 + min(cut, REPEATS), (attempt, lines[id])
+        assert one.get("interruptions", 0) == sum(attempt.get("interruptions", 0) for attempt in attempts)
+    print(f"{len(found)} invocations, {interruptions} interruptions, {repeated} calls repeated")
+    assert interruptions >= repeated > 0
+
+
+def test_code_that_kills_the_engine_comes_to_an_end(build):
+    house = build({"f": {"plan": "kill-engine,ok", "retry": fixed(1)}})
+    id = house.accept("f")
+    starts_until_over(house, id)
+    ended = house.ended(id)
+    first, second = ended["attempts"]
+    assert [line["attempt"] for line in house.lines()] == [1] * 6 + [2]
+    assert (first["errorType"], first["errorClass"], first["interruptions"]) == ("Runtime.Interrupted", "Error.Runtime", 6)
+    assert (ended["state"], second["outcome"]) == ("Succeeded", "Succeeded")
+    assert len({attempt["attemptId"] for attempt in ended["attempts"]}) == 2
+
+
+def test_code_that_must_not_be_started_too_often(build):
+    house = build({"f": {"plan": "kill-engine", "retry": fixed(2), "interruptedAttempts": "count"}})
+    id = house.accept("f")
+    starts_until_over(house, id)
+    ended = house.ended(id)
+    assert [line["attempt"] for line in house.lines()] == [1, 2, 3]
+    assert (ended["reason"], ended["deadLetter"], ended["attemptCount"]) == ("RetriesExhausted", True, 3)
+
+
+def starts_until_over(house, id):
+    """Starts the engine whenever its function has killed it, until the invocation is over."""
+
+    def over():
+        try:
+            return house.show(id)["state"] not in NOT_OVER
+        except (OSError, http.client.HTTPException):
+            house.server.process.wait(DEADLINE_SECONDS)
+            until(house.server.is_free, "the server's port")
+            house.server.start()
+            return False
+
+    until(over, f"the end of {id}")
+
+
+def test_between_attempts_nothing_is_interrupted(build):
+    house = build({"f": {"plan": "Broken", "retry": fixed(RETRIES, "1s")}})
+    id = house.accept("f")
+    for attempt in range(1, RETRIES + 1):
+        until(lambda: (one := house.show(id))["state"] == "Waiting" and one["attemptCount"] == attempt, "a retry")
+        house.restart()
+    ended = house.ended(id)
+    assert [line["attempt"] for line in house.lines()] == [1, 2, 3, 4, 5]
+    assert (ended["attemptCount"], ended.get("interruptions", 0)) == (5, 0)
+
+
+def test_a_stop_in_order_interrupts_nothing(build):
+    house = build({"f": {"plan": "sleep=0.5+ok", "concurrency": 2}})
+    ids = [house.accept("f") for _ in range(6)]
+    house.called("f")
+    house.server.process.send_signal(signal.SIGTERM)
+    assert house.server.process.wait(DEADLINE_SECONDS) == 0
+    house.server.start()
+    ended = [house.ended(id) for id in ids]
+    assert {(one["state"], one["attemptCount"], one.get("interruptions", 0)) for one in ended} == {("Succeeded", 1, 0)}
+    assert len(house.lines()) == 6
 
 
 def check_records(records, found):

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from everstep import arn, until
-from house import fixed, read_lines
+from house import read_lines
 
 ENDS = {"FAILED", "TIMED_OUT", "ABORTED", "SUCCEEDED"}
 
@@ -66,8 +66,7 @@ class Shop:
 @pytest.fixture
 def open_shop(build):
     def open_shop(machines, functions=None, **options):
-        # An attempt counts that the engine's death interrupts.
-        usual = {"tell": {"retry": fixed(50)}}
+        usual = {"tell": {}}
         return Shop(build(usual if functions is None else functions, stateMachines=machines, **options))
 
     return open_shop

@@ -58,18 +58,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 impl Place {
     pub(crate) fn prepare() -> Result<Self> {
         succeed(cargo().args(["build", "--quiet", "--package", "everstep-cli"]))?;
-        let program = std::env::current_exe()?;
-        // This program lies beside the server.
-        let built = program.parent().context("no folder has this program")?;
-        let work = built.join("aws");
+        Self::with(built()?.join("everstep"))
+    }
+
+    /// With a server as users run it.
+    pub(crate) fn released() -> Result<Self> {
+        succeed(cargo().args(["build", "--quiet", "--release", "--package", "everstep-cli"]))?;
+        Self::with(built()?.with_file_name("release").join("everstep"))
+    }
+
+    /// With a server that is built already.
+    pub(crate) fn with(server: PathBuf) -> Result<Self> {
+        let work = built()?.join("aws");
         fs::create_dir_all(&work)?;
-        Ok(Self { tests: crate::root().join("tests/aws"), work, server: built.join("everstep") })
+        Ok(Self { tests: crate::root().join("tests/aws"), work, server })
     }
 
     /// Whether what pytest finds in a folder of tests holds; pytest says what it does.
-    pub(crate) fn pytest(&self, folder: &str, told: &[(&str, &Path)]) -> Result<bool> {
+    pub(crate) fn pytest(
+        &self,
+        folder: &str,
+        options: &[&str],
+        told: &[(&str, &Path)],
+    ) -> Result<bool> {
         let mut command = Command::new(self.python()?);
-        command.args(["-m", "pytest", "-rP", "--durations=5"]);
+        command.args(["-m", "pytest"]).args(options);
         command.current_dir(crate::root().join("tests").join(folder)).envs(told.iter().copied());
         command.env("EVERSTEP", &self.server).env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(command.status().with_context(|| format!("{command:?}"))?.success())
@@ -165,6 +178,12 @@ fn command_line() -> Result<&'static str> {
     const DEBIAN: &str = "/usr/bin/aws";
     provide(&[DEBIAN, "--version"], "awscli")?;
     Ok(DEBIAN)
+}
+
+/// The folder that cargo builds this program and the server in.
+fn built() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    Ok(program.parent().context("no folder has this program")?.to_owned())
 }
 
 fn cargo() -> Command {

@@ -40,8 +40,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     finish(&mut tests)?;
     provide(&["node", "--version"], "nodejs")?;
     println!("--- pytest tests/functions");
-    let passed =
-        Place::prepare()?.pytest("functions", &[("EVERSTEP_TEST_RUST_HANDLER", &handler)])?;
+    let told = [("EVERSTEP_TEST_RUST_HANDLER", handler.as_path())];
+    let passed = Place::prepare()?.pytest("functions", &["-rP", "--durations=5"], &told)?;
     // Again where it is seen: at the end.
     if let Err(error) = &node {
         lament(error);

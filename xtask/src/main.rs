@@ -4,8 +4,10 @@ mod aws;
 mod conformance;
 mod definitions;
 mod functions;
+mod hostile;
 mod jsonata;
 mod jsonpath;
+mod kills;
 mod simulate;
 mod test;
 mod tidy;
@@ -44,6 +46,8 @@ enum Task {
     Definitions { directory: PathBuf },
     /// Run functions with the official Lambda clients, and on a real server that is killed
     Functions,
+    /// Run definitions that mean harm on a real server, with innocent clients beside
+    Hostile(hostile::Arguments),
     /// Compare paths with what Jayway JsonPath answers
     Jsonpath {
         /// A file with a document and cases
@@ -54,6 +58,8 @@ enum Task {
         /// A directory with datasets/ and groups/
         directory: PathBuf,
     },
+    /// Kill a real server at random moments, under one load with all that is durable
+    Kills(kills::Arguments),
     /// Run the engine in a simulated world, seed after seed
     Simulate(simulate::Arguments),
     /// Run everything that must hold: format, lints, tests, habits, recorded behaviour
@@ -78,8 +84,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Task::Definitions { directory } => definitions::run(&directory),
         Task::Functions => functions::run(),
+        Task::Hostile(arguments) => hostile::run(&arguments),
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
+        Task::Kills(arguments) => kills::run(&arguments),
         Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Test => test::run(),
         Task::Tidy(arguments) => tidy::run(&arguments),

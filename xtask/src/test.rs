@@ -19,6 +19,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.xtask(&["simulate", "--seeds", "300"])?;
     steps.xtask(&["aws"])?;
     steps.xtask(&["functions"])?;
+    steps.xtask(&["hostile", "--short"])?;
+    steps.xtask(&["kills", "--count", "10"])?;
     steps.shared("jsonpath", "jsonpath/cases.json")?;
     steps.shared("jsonata", "jsonata-suite")?;
     steps.shared("definitions", "machines")?;

@@ -1,12 +1,15 @@
 """A Lambda handler that does what it is told, and leaves a line for each call before it does anything.
 
 The plan has an entry for each attempt, and the last one counts for all that follow: `Broken,Broken,ok` fails
-twice. An entry is `ok` (the event, or its `output`), `null`, `exit`, `kill`, or the name of an error; `sleep=0.5+Broken` takes its time first, `gate=open+ok`
-waits for a file of that name beside the lines.
+twice. An entry is `ok` (the event, or its `output`), `null`, `exit`, `kill`, `kill-engine`, or the name of an error; `sleep=0.5+Broken` takes its time first, `gate=open+ok`
+waits for a file of that name beside the lines. While it waits, it sends what is in a file `answer` there to the Runtime API, as another thread
+of a function might, and leaves the status in `answered`.
 """
 
+import http.client
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -17,19 +20,30 @@ def handler(event, context):
     witness(event, context, told)
     wait, _, action = plan(event, int(told["everstep.attempt"])).rpartition("+")
     if wait:
-        pause(*wait.split("="))
+        pause(context.aws_request_id, *wait.split("="))
     if action == "null":
         return None
     act(action)
     return event.get("output", event) if isinstance(event, dict) else event
 
 
-def pause(kind, value):
+def pause(id, kind, value):
     if kind == "sleep":
         return time.sleep(float(value))
-    gate = os.path.join(os.path.dirname(os.environ["WITNESS"]), value)
-    while not os.path.exists(gate):
+    folder = pathlib.Path(os.environ["WITNESS"]).parent
+    while not (folder / value).exists():
+        if (folder / "answer").exists():
+            send(id, folder)
         time.sleep(0.005)
+
+
+def send(id, folder):
+    connection = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    connection.request("POST", f"/2018-06-01/runtime/invocation/{id}/response", (folder / "answer").read_bytes())
+    (folder / "answer").unlink()
+    (folder / "status").write_text(str(connection.getresponse().status))
+    (folder / "status").rename(folder / "answered")
+    connection.close()
 
 
 def witness(event, context, told):
@@ -62,6 +76,9 @@ def act(action):
             os._exit(3)
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "kill-engine":
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(1000)
         case "child":
             # Outlives the handler, in a process group of its own.
             subprocess.Popen(["sleep", "1000"], process_group=0)

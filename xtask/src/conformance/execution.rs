@@ -7,7 +7,7 @@ use everstep_asl::{Machine, Options, Source, WorkflowType, parse};
 use everstep_interpreter::map_run::too_many_failures;
 use everstep_interpreter::{
     Attempt, Dialect, Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits,
-    Occasion, Payload, Program, Status, aws_history, effects,
+    Occasion, Payload, Program, Status, TokenKey, aws_history, effects,
 };
 use serde_json::Value;
 
@@ -265,5 +265,6 @@ fn identity(express: bool) -> Identity {
         role_arn: Arc::from("arn:aws:iam::111111111111:role/role"),
         machine_arn: arn("stateMachine", "machine"),
         machine_name: Arc::from("machine"),
+        token_key: TokenKey::default(),
     }
 }

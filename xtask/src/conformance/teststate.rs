@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use everstep_interpreter::test_state::{Code, Request, RequestError, Tested, test_state};
-use everstep_interpreter::{Dialect, Identity, Payload};
+use everstep_interpreter::{Dialect, Identity, Payload, TokenKey};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value, json};
@@ -137,6 +137,7 @@ fn identity(has_role: bool) -> Identity {
         role_arn: Arc::from(role),
         machine_arn: arn("stateMachine", "machine"),
         machine_name: Arc::from("machine"),
+        token_key: TokenKey::default(),
     }
 }
 
