@@ -109,7 +109,7 @@ class Server:
         assert not bad, self.said
 
     def client(self, key="any", secret="any", retries=0, timeout=70, service="stepfunctions", **config):
-        """The SDK puts `sync-` before the host of two operations unless it is told not to."""
+        """The SDK puts `sync-` before the host of two operations unless it is configured not to."""
         config = {"inject_host_prefix": False, "max_pool_connections": 50} | config
         return boto3.client(
             service,

@@ -105,7 +105,7 @@ def test_what_is_refused(aws, world):
 
 
 def test_a_synchronous_execution(aws, world):
-    """The command line puts `sync-` before the host and cannot be told not to; with the server as its proxy
+    """The command line puts `sync-` before the host by default; with the server as its proxy
     it need not find that host."""
     machine = made(aws, world, passing({"fast": True}), type="EXPRESS")
     proxy = {"HTTP_PROXY": world.server.url, "NO_PROXY": ""}

@@ -154,7 +154,7 @@ impl Place {
 }
 
 impl Suite {
-    /// What pytest is told to look at: boto3 is all that no other suite is.
+    /// What pytest collects: boto3 is all that no other suite is.
     fn files(self) -> &'static [&'static str] {
         match self {
             Self::Boto3 => &[

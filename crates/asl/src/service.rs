@@ -29,7 +29,7 @@ pub(crate) fn not_an_object(root: &Node) -> Diagnostic {
     .service_location(None)
 }
 
-/// A text that is no document at all.
+/// A text that cannot be parsed as a document.
 pub(crate) fn unreadable(source: &Source, error: &DocumentError) -> Diagnostic {
     let hint = match error.trouble {
         Trouble::TooDeep => Some("move inner branches into a state machine of their own"),

@@ -1,4 +1,4 @@
-//! `functions`: how each runs, what is tried again, and where results and failures go.
+//! `functions`: how each runs, what is retried, and where results and failures go.
 
 use everstep_retry::Policy;
 use everstep_source::document::Content;

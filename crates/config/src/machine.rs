@@ -37,7 +37,7 @@ pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMac
     })
 }
 
-/// Nothing of an EXPRESS execution is stored, so its failure could be lost before it is told.
+/// Nothing of an EXPRESS execution is stored, so its failure could be lost before it is reported.
 fn on_failure(field: &Field<'_>, machine: &str, express: bool, names: &Names) -> Option<Target> {
     if express {
         let found = field.at_name(Rule::NotSupported, "an EXPRESS workflow has no `onFailure`");
@@ -47,7 +47,7 @@ fn on_failure(field: &Field<'_>, machine: &str, express: bool, names: &Names) ->
     }
     let target = names.target(field)?;
     if target == Target::StateMachine(machine.to_owned()) {
-        let message = format!("`{machine}` would be told of its own failures, without end");
+        let message = format!("`{machine}` would be notified of its own failures, without end");
         field.cx.report(field.report(Rule::InvalidTarget, message));
         return None;
     }

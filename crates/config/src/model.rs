@@ -175,7 +175,7 @@ pub struct StateMachine {
     pub workflow_type: WorkflowType,
     /// `spec` or `aws`; the server's if there is none.
     pub dialect: Option<String>,
-    /// Who is told of executions that do not succeed.
+    /// What is notified of executions that do not succeed.
     pub on_failure: Option<Target>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A value, and who has said so.
+/// A value, and where it was set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Given<T> {
     pub value: T,

@@ -101,7 +101,7 @@ fn error(field: &Field<'_>) -> Option<String> {
     }
     let stem = name.strip_suffix(".*").unwrap_or(name);
     if stem.contains('*') || stem.is_empty() {
-        let found = field.report(Rule::UnknownValue, format!("`{name}` is no error name"));
+        let found = field.report(Rule::UnknownValue, format!("invalid error name `{name}`"));
         field.cx.report(
             found.hint("`*` stands only behind a dot at the end; `Error.ALL` is any error"),
         );

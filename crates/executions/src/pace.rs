@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Bytes that they may write in a millisecond, more or less 16 MiB in a second.
+/// Bytes that they may write in a millisecond, about 16 MiB in a second.
 const BYTES_PER_MS: usize = 16 << 10;
 /// No turn is put off for longer, whatever the clock says.
 const PAUSE_MS_MAX: i64 = 2_000;
@@ -21,7 +21,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// When the next turn may be, of one who has written so many bytes.
+    /// When the next turn of an execution may be that has written so many bytes.
     pub(crate) fn after(&self, bytes: usize, now_ms: i64) -> i64 {
         let share_ms = i64::try_from(bytes / BYTES_PER_MS).unwrap_or(i64::MAX);
         let next = |free_ms: i64| {

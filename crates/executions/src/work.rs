@@ -19,7 +19,7 @@ use crate::shard::slot::Slot;
 
 /// Does what shards lend it. Must not wait: work is taken, and done elsewhere.
 pub trait Pool: Send + Sync {
-    /// Sees to it that [`Work::run`] is called, on any thread and at any time. Work that is dropped is lost with all who
+    /// Ensures that [`Work::run`] is called, on any thread and at any time. Work that is dropped is lost with all who
     /// wait for it: only an engine that stops may do that.
     fn run(&self, work: Work);
 

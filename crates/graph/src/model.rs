@@ -121,7 +121,7 @@ impl Node {
             .collect()
     }
 
-    /// Tells of nested scopes that [`Node::drawn_children`] leaves out.
+    /// Names nested scopes that [`Node::drawn_children`] leaves out.
     pub(crate) fn hidden_note(&self, depth: usize) -> Option<String> {
         if self.children.is_empty() || !self.drawn_children(depth).is_empty() {
             return None;

@@ -118,7 +118,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// The beginning of a text, with an ellipsis where it goes on.
+/// The beginning of a text, with an ellipsis where it is cut.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

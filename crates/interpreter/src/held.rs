@@ -6,7 +6,7 @@ use everstep_history::{FrameId, Payload};
 use crate::execution::{Execution, Frame, Phase};
 
 impl Execution {
-    /// Bytes of the data that it holds, more or less.
+    /// About how many bytes of data it holds.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.held_bytes

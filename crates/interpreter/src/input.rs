@@ -82,7 +82,7 @@ impl Input {
         !matches!(self, Self::TaskStarted { .. } | Self::TaskSubmitted { .. } | Self::Stop { .. })
     }
 
-    /// Bytes of what it brings, more or less.
+    /// About how many bytes it brings.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {

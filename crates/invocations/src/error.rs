@@ -18,7 +18,7 @@ pub enum Error {
     NotFound,
     /// The attempt has had its result, or was given up.
     StaleResult,
-    /// The invocation is over, or is no dead letter: not what the request needs.
+    /// The invocation is over, or is not a dead letter: not what the request needs.
     WrongState,
     /// The event is not JSON.
     NotJson(String),

@@ -141,7 +141,7 @@ macro_rules! shown_as_uuid {
 
 shown_as_uuid!(InvocationId AttemptId);
 
-/// A text that is no id.
+/// An invalid id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAnId;
 

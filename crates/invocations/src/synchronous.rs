@@ -40,7 +40,7 @@ pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>, now
         return call.refuse(if limit == 0 { Error::Forbidden } else { Error::Throttled });
     }
     let (turn, most) = (shared.clone(), shared.settings.calls_max);
-    // Dropped if there is no room in the line.
+    // Dropped if the queue is full.
     shared.concurrency.wait(
         &name,
         limit,
@@ -103,7 +103,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         match (&self.permit, self.reply.take()) {
             (_, None) => {}
-            // It has waited for its turn, or was not even let into the line.
+            // It has waited for its turn, or the queue was full.
             (None, Some(reply)) => reply(Err(Error::Throttled)),
             (Some(_), reply) => {
                 self.reply = reply;

@@ -277,7 +277,7 @@ impl<O: Observer> Driver<O> {
     fn start(&self, task: Task, job: &Job) -> Result<Running, Error> {
         let sender = self.sender.clone();
         let report = move |report| {
-            // Nobody is there any more to hear it.
+            // No receiver is left.
             let _ = sender.send(Wake::Function { task, report: FunctionReport(report) });
         };
         function::start(job, report)

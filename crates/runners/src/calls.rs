@@ -1,4 +1,4 @@
-//! Which calls are on their way, so that each can be cancelled and all can be waited for.
+//! Which calls are on their way, so that each can be cancelled and all can be awaited.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

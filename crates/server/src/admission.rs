@@ -1,4 +1,4 @@
-//! Whether new work is accepted: executions, definitions, asynchronous invocations. Work that was accepted goes on.
+//! Whether new work is accepted: executions, definitions, asynchronous invocations. Work that was accepted continues.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

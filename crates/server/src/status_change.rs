@@ -15,7 +15,7 @@ use crate::service::{Service, engine_error};
 const BYTES_MAX: usize = 256 * 1024;
 
 impl Service {
-    /// The event that tells of a failure, or nothing if the execution is gone. Waits for the store.
+    /// The event that reports a failure, or nothing if the execution is gone. Waits for the store.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ fn seconds(at_ms: i64) -> String {
     format!("{}Z", text.split('.').next().unwrap_or_default())
 }
 
-/// The execution at the end that is told of: it may have been redriven since.
+/// The execution at the end that is reported: it may have been redriven since.
 fn as_it_was(now: &Summary, notification: &Notification) -> Summary {
     let ending = &notification.ending;
     Summary {

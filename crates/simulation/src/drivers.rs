@@ -31,7 +31,7 @@ pub(crate) struct Run {
     pub(crate) started: BTreeMap<u32, BTreeSet<ExecutionId>>,
 }
 
-/// Who has started an execution.
+/// What started an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parent {
     Client,

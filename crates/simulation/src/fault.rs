@@ -77,7 +77,7 @@ pub enum Fault {
     DropsSteps,
     /// A Map Run that is taken up again gives its children other names.
     RenamesChildren,
-    /// A Map Run is told that its children have succeeded.
+    /// A Map Run is given the success of its children.
     MiscountsChildren,
     /// A task that is dispatched again starts another execution.
     RenamesNested,

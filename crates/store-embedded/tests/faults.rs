@@ -1,5 +1,5 @@
 //! What goes wrong outside: full disks, damaged files, killed processes. Nothing that was
-//! acknowledged may be missing without a word, and nothing may panic or hang.
+//! acknowledged may be missing unreported, and nothing may panic or hang.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -31,7 +31,7 @@ const DIRECTORY: &str = "EVERSTEP_TEST_DIRECTORY";
 /// Set to write large values, and to keep them all in memory.
 const LARGE: &str = "EVERSTEP_TEST_LARGE";
 
-/// Does the work of another process when this file is run as one: goes on with the load, and prints
+/// Does the work of another process when this file is run as one: continues the load, and prints
 /// how many batches are acknowledged until it is stopped or fails.
 #[test]
 fn child() {

@@ -190,5 +190,5 @@ fn a_callback_may_hand_over_more_than_may_wait() {
     };
     store.commit(Batch::new(Shard(0)), Box::new(more));
     assert_eq!(receiver.iter().take(MORE).filter(Result::is_ok).count(), MORE);
-    commit(&*store, Batch::new(Shard(0))).expect("goes on");
+    commit(&*store, Batch::new(Shard(0))).expect("continues");
 }

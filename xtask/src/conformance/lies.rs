@@ -1,6 +1,6 @@
 //! What a replay that is wrong in one place could have produced. For the self-check only.
 //!
-//! A lie is told about what was recorded and then filled in like a truth, so that it differs from
+//! A lie changes what was recorded and is then filled in like the truth, so that it differs from
 //! one in nothing else.
 
 use serde_json::{Number, Value, json};

@@ -59,7 +59,7 @@ fn refusal(expected: &Value, found: &RequestError) -> Result<(), String> {
     if code == "ParamValidationError" && found.code == Code::ValidationException {
         return Ok(());
     }
-    // An exception is told as `An error occurred (Code) when calling the TestState operation: …`.
+    // An exception is reported as `An error occurred (Code) when calling the TestState operation: …`.
     let told = expected["exception_value"].is_string();
     let message = match message.split_once(" operation: ") {
         Some((_, message)) if told => message,

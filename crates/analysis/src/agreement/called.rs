@@ -59,7 +59,7 @@ impl Definition<'_> {
     }
 }
 
-/// What is filled in or evaluated later is no name.
+/// What is filled in or evaluated later is not a name.
 fn named(text: &str, place: Place) -> Called {
     match function_name(text) {
         Some(name) if !text.contains("{%") && !text.contains("${") => {

@@ -44,7 +44,7 @@ pub enum ResultPath {
     #[default]
     Replace,
     Insert(ReferencePath),
-    /// `null`: the result is dropped and the input goes on.
+    /// `null`: the result is dropped and the input is passed on.
     Discard,
 }
 

@@ -1,4 +1,4 @@
-//! What takes long is done outside the shard, and the shard goes on with others.
+//! What takes long is done outside the shard, and the shard continues with others.
 //!
 //! A shard does only what is bounded by construction: decisions of light definitions on little data, some events at a
 //! time, and short journals. Everything else it lends to a pool: the execution leaves the shard with what it has to
@@ -38,7 +38,7 @@ enum Place {
 const WAITING_MAX: usize = 1000;
 
 impl Shard {
-    /// Sees to it that the execution which a message is for is in memory, if there is one. Nothing is returned if the
+    /// Ensures that the execution which a message is for is in memory, if there is one. Nothing is returned if the
     /// message has to wait for it or was refused.
     pub(super) fn with_execution(&mut self, message: Message, now_ms: i64) -> Option<Message> {
         if !message.needs_execution() {

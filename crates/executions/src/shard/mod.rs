@@ -262,7 +262,7 @@ impl Shard {
         }
     }
 
-    /// Puts an execution into memory, and sees to it that it is woken in time.
+    /// Puts an execution into memory, and ensures that it is woken in time.
     fn put_back(&mut self, mut slot: Box<Slot>, now_ms: i64) {
         if !self.quarantined.contains_key(&slot.id) {
             self.ask_again(&mut slot, now_ms);

@@ -18,7 +18,7 @@ use crate::summary::{Standing, Summary};
 
 /// Steps, and notes, that are removed at a time.
 const STEPS_AT_A_TIME: usize = 500;
-/// Bytes of the steps that are read to remove them, more or less.
+/// About how many bytes of steps are read at a time to remove them.
 const BYTES_AT_A_TIME: usize = 1 << 20;
 /// Executions that are removed at a time.
 const EXECUTIONS_AT_A_TIME: usize = 32;

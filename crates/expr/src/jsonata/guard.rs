@@ -96,7 +96,7 @@ impl Ledger {
     }
 
     /// Charges for all that `value` would be if nothing in it were shared, and says how
-    /// many bytes of JSON that is, more or less.
+    /// many bytes of JSON that is, approximately.
     fn walk(&self, value: &JValue, depth: usize) -> Result<usize, EvaluatorError> {
         if depth > limits::DATA_DEPTH_MAX {
             return Err(self.exhausted());

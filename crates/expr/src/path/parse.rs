@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         while self.eat(b' ') {}
     }
 
-    /// Goes on while bytes satisfy the test, and gives what was passed.
+    /// Advances while bytes satisfy the test, and returns what it passed.
     pub(super) fn take_while(&mut self, test: impl Fn(u8) -> bool) -> &'t str {
         let from = self.at;
         while self.peek().is_some_and(&test) {

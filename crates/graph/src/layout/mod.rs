@@ -80,7 +80,7 @@ pub(crate) struct Layers {
 pub(crate) struct Chain {
     pub(crate) spots: Vec<Spot>,
     /// Whether the link reaches its end itself. Otherwise it ends at its last spot, because
-    /// another link goes on from there or because it jumps.
+    /// another link continues from there or because it jumps.
     pub(crate) arrives: bool,
 }
 

@@ -337,7 +337,7 @@ pub(crate) fn continue_run(decider: &mut Decider<'_>, id: FrameId) {
     }
 }
 
-/// Bytes of inputs that are recorded together, more or less.
+/// About how many bytes of inputs are recorded together.
 const SELECTED_BYTES_MAX: usize = 1 << 20;
 
 /// Hands the items to child executions, batched if the definition says so: selects their inputs, as many as the

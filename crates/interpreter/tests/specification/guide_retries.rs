@@ -1,4 +1,4 @@
-//! Retries and compensation as "Handle Errors and Retries in Step Functions" tells of them.
+//! Retries and compensation as "Handle Errors and Retries in Step Functions" describes them.
 
 use serde_json::{Value, json};
 

@@ -150,7 +150,7 @@ fn branches() -> Run {
     run
 }
 
-/// Items of which one fails while another runs, in a Map that is tried again.
+/// Items of which one fails while another runs, in a Map that is retried.
 fn items() -> Run {
     let each = machine(json!({ "Each": task(json!({})) }));
     let extra =
@@ -205,7 +205,7 @@ fn map_inputs() -> Run {
     run
 }
 
-/// More items fail than may; a redrive goes on with the same Map Run.
+/// More items fail than may; a redrive continues the same Map Run.
 fn map_run_redriven() -> Run {
     let mut processor = machine(json!({ "Each": pass(json!({})) }));
     processor["ProcessorConfig"] = json!({ "Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS" });

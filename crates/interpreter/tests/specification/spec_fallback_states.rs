@@ -110,7 +110,7 @@ fn a_result_path_that_does_not_apply_to_the_input_fails_the_state_without_being_
     assert_eq!(run.error(), "States.ResultPathMatchFailure");
 }
 
-/// A caught failure goes on to a Wait state: the transition must not cut the wait short.
+/// A caught failure leads to a Wait state: the transition must not cut the wait short.
 #[test]
 fn a_fallback_state_that_waits_waits_its_whole_time() {
     let definition = machine(json!({

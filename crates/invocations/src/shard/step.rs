@@ -89,7 +89,7 @@ impl Shard {
         batch.put(Space::Invocations, layout::part(id, Part::Record), record);
     }
 
-    /// Sees to it that an invocation is looked at in time, in this life and in the next.
+    /// Ensures that an invocation is looked at in time, also after a restart.
     fn arm(&mut self, invocation: &mut Invocation, batch: &mut Batch) {
         let Invocation { id, state, wake_ms: known, .. } = *invocation;
         let wanted = match state {

@@ -99,7 +99,7 @@ def client_context(given):
 
 
 def trace_context(given):
-    """Is no part of the client's context any more, once it is known."""
+    """Removed from the client's context once it is known."""
     given = given.pop("w3c", None) if isinstance(given, dict) else None
     given = given if isinstance(given, dict) else {}
     return {name: given[name] for name in TRACE_CONTEXT if isinstance(given.get(name), str)}

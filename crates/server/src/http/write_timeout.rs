@@ -36,7 +36,7 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// The outcome of a write, which fails if it has waited for too long.
+    /// The outcome of a write, which fails if it has waited too long.
     fn observed(
         &mut self,
         written: Poll<io::Result<usize>>,

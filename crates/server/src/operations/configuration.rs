@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::Args;
 
-/// Seconds that the service uses a data key for, unless it is told.
+/// Seconds that the service uses a data key for, unless the request says otherwise.
 const REUSE_SECONDS: u64 = 300;
 
 /// `loggingConfiguration`. Whether a log group exists cannot be known here: each is taken.

@@ -20,7 +20,7 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     description(service, &summary, args.text("includedData") != Some("METADATA_ONLY"))
 }
 
-/// All that is told of one execution; `data` is its input, output and failure.
+/// All that is shown of one execution; `data` is its input, output and failure.
 pub(crate) fn description(service: &Service, summary: &Summary, data: bool) -> Answer {
     let steps = service.reader.first_and_last(summary).map_err(engine_error)?;
     let mut answer = described(service, summary)?;
@@ -44,7 +44,7 @@ pub(crate) fn redrive_status(
     summary: &Summary,
 ) -> Result<(&'static str, Option<&'static str>), Error> {
     Ok(match obstacle(service, summary)? {
-        // A child goes on when the execution that started it is redriven.
+        // A child continues when the execution that started it is redriven.
         None if map_run::parent_run(summary).is_some() => ("REDRIVABLE_BY_MAP_RUN", None),
         None => ("REDRIVABLE", None),
         Some(reason) => ("NOT_REDRIVABLE", Some(reason)),

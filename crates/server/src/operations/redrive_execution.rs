@@ -1,4 +1,4 @@
-//! `RedriveExecution`: an execution that did not succeed goes on from where it stopped.
+//! `RedriveExecution`: an execution that did not succeed continues where it stopped.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
 //! `StartSyncExecution`: starts an execution of an EXPRESS workflow and waits for its end. Whoever waits
-//! may go away: the execution goes on.
+//! may disconnect: the execution continues.
 
 use everstep_api::protocol::{Error, Name, timestamp};
 use everstep_executions::{Ended, Error as Engine};

@@ -1,4 +1,4 @@
-//! `UpdateMapRun`: takes effect while the run goes on.
+//! `UpdateMapRun`: takes effect during the run.
 
 use everstep_api::protocol::Name;
 use serde_json::json;

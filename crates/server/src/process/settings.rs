@@ -192,7 +192,7 @@ fn retention_ms(days: u32) -> Result<i64> {
     Ok(i64::from(days) * DAY_MS)
 }
 
-/// A server that others can reach does not call URLs for them, unless it was told to.
+/// A server that others can reach does not call URLs for them, unless it is configured to.
 fn http_tasks(given: Option<&str>, listen: SocketAddr) -> Result<bool> {
     match given {
         None => Ok(listen.ip().is_loopback()),

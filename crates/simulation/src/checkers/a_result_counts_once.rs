@@ -1,5 +1,5 @@
 //! Of all that is said of an attempt at most one result counts: the journal ends each attempt once, by a
-//! result that was sent, and no worker was told that another one counts.
+//! result that was sent, and no worker was answered that another one counts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Of all that is said of an attempt of a function one answer counts, the one in the record; a worker is told
+//! Of all that is said of an attempt of a function one answer counts, the one in the record; a worker is answered
 //! so when it is durable.
 
 use super::{Checker, Verdict, ensure};

@@ -107,7 +107,7 @@ trait Checker: Sync {
         Ok(())
     }
 
-    /// A worker has been told whether its answer counts.
+    /// A worker has been answered whether its result counts.
     fn attempt_settled(&self, _evidence: &Evidence, _receipt: &Receipt) -> Verdict {
         Ok(())
     }

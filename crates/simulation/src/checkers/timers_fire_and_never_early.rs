@@ -19,7 +19,7 @@ impl Checker for Check {
         "timers_fire_and_never_early"
     }
 
-    /// A heartbeat is no event, so it is compared at once.
+    /// A heartbeat is not an event, so it is compared at once.
     fn step(&self, evidence: &Evidence, life: &Life) -> Verdict {
         let Some(step) = life.steps.last() else { return Ok(()) };
         for event in &step.events {

@@ -46,7 +46,7 @@ impl Destinations {
         self.state().waiting.remove(&number)
     }
 
-    /// The engine has died: no answer is waited for.
+    /// The engine has died: no answer is awaited.
     pub(crate) fn die(&self) {
         let waiting = std::mem::take(&mut self.state().waiting);
         drop(waiting);

@@ -89,7 +89,7 @@ impl Workers {
         self.state().waiting.keys().copied().collect()
     }
 
-    /// No worker comes for an attempt: with an outcome, or without a word.
+    /// No worker comes for an attempt: with an outcome, or silently.
     pub(crate) fn drop_waiting(&self, number: u64, outcome: Option<Outcome>) {
         let waiting = self.state().waiting.remove(&number);
         if let (Some(Waiting { done, .. }), Some(outcome)) = (waiting, outcome) {

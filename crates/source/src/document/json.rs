@@ -58,7 +58,7 @@ fn message(kind: &ParseErrorKind) -> String {
         kind => {
             let said = kind.to_string();
             if said.contains("surrogate") {
-                return "half of a surrogate pair is no character".to_owned();
+                return "half of a surrogate pair is not a character".to_owned();
             }
             lowercase_first(&said)
         }

@@ -22,7 +22,7 @@ pub struct Load<'s> {
 }
 
 impl<'s> Load<'s> {
-    /// Goes on with batch `next`.
+    /// Continues with batch `next`.
     #[must_use]
     pub fn new(store: &'s dyn Store, next: u64, in_flight: usize, value_bytes: usize) -> Self {
         Self { store, in_flight, value_bytes, next, waiting: VecDeque::new() }

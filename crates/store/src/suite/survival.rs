@@ -15,7 +15,7 @@ pub fn acknowledged_batches_survive(subject: &mut impl Subject) {
         while acknowledged < count + 300 {
             acknowledged = load.step().expect("a batch failed");
         }
-        // Those that are still on their way are waited for: a crash with work in flight needs a
+        // Those that are still on their way are awaited: a crash with work in flight needs a
         // process of its own.
         let handed_over = load.finish().expect("a batch failed");
         assert_eq!(check_load(&*store, handed_over), handed_over, "more than was handed over");

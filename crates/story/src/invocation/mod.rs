@@ -77,7 +77,7 @@ pub fn is_interrupted(invocation: &Value) -> bool {
     last.is_some_and(|last| last["outcome"] == "Interrupted" && last.get("endedAt").is_none())
 }
 
-/// Its state in a word or two: one that waits for a process is told apart from one that runs.
+/// Its state in a word or two: waiting for a process is not the same as running.
 #[must_use]
 pub fn short_state(invocation: &Value) -> String {
     let state = member(invocation, "state");

@@ -233,7 +233,7 @@ pub(crate) struct Run {
     seed: u64,
     scripts: HashMap<String, VecDeque<Outcome>>,
     answers: BinaryHeap<Reverse<(i64, usize)>>,
-    /// What `answers` refers to; a heartbeat is no input.
+    /// What `answers` refers to; a heartbeat is not an input.
     inputs: Vec<(Attempt, Option<Input>)>,
     /// The most tasks that ran at a time.
     pub(crate) running_max: usize,

@@ -123,7 +123,7 @@ impl World {
         Ok(true)
     }
 
-    /// How long until a driver that pauses goes on.
+    /// How long until a driver that pauses continues.
     pub(super) fn until_drivers(&self) -> Option<i64> {
         let due = self.shells.live.values().filter_map(Shell::next_due_ms).min()?;
         // A pause may be one of many: it is not worth a look each time.

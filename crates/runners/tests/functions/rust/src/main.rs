@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     .await
 }
 
-/// Leaves a line with what the code was told.
+/// Leaves a line with what the code was given.
 fn witness(event: &LambdaEvent<Value>) {
     let told = event.context.client_context.as_ref().map(|context| &context.custom);
     let line = json!({
