@@ -20,7 +20,7 @@ def fixed(retries, delay="20ms"):
 class Engine(Server):
     """It is not calm when functions fail, but never at its wits' end."""
 
-    def __init__(self, data, environment, configuration, command):
+    def __init__(self, data, environment, configuration, command=None):
         # The interpreter itself: those that choose one among many are slow to start, and there are many starts.
         path = {"PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}"}
         super().__init__(data, path | (environment or {}), ["--functions", configuration], command)
