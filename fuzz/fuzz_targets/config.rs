@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     // Every file is the same: what includes anything includes itself.
     let mut load = |_: &Path| Ok(text.to_owned());
     let env = |name: &str| (name.len() % 2 == 0).then(|| name.to_owned());
-    let parsed = everstep_config::read(Path::new("everstep.yaml"), &mut load, &env);
+    let parsed = everstep_config::read(Path::new("everstep.yaml"), &mut load, &env, &Default::default());
     assert!(parsed.config().is_some() || !parsed.diagnostics.is_empty());
     for diagnostic in &parsed.diagnostics {
         let text = parsed.sources[diagnostic.file].text();

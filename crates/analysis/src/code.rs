@@ -53,7 +53,7 @@ impl Written<'_> {
 
 fn missing_folder(function: &Function, written: &Written<'_>) -> Option<Diagnostic> {
     let folder = &function.code_dir;
-    if function.runtime == Runtime::Http || folder.is_dir() {
+    if function.runtime == Runtime::Http || function.inline_code.is_some() || folder.is_dir() {
         return None;
     }
     let what = if folder.exists() { "is not a folder" } else { "does not exist" };
@@ -64,7 +64,7 @@ fn missing_folder(function: &Function, written: &Written<'_>) -> Option<Diagnost
 
 /// Searched for as the runtime clients do. Installed packages are not visible here, so this is only a warning.
 fn missing_module(function: &Function, written: &Written<'_>) -> Option<Diagnostic> {
-    let handler = function.handler.as_deref()?;
+    let handler = function.handler.as_deref().filter(|_| function.inline_code.is_none())?;
     let looked_for = match function.runtime {
         Runtime::Python { .. } => python(function, handler)?,
         Runtime::Node { .. } => node(&function.code_dir, handler)?,
@@ -137,7 +137,12 @@ mod tests {
         }
         let yaml = format!("functions:\n  f: {{ runtime: {runtime}, handler: {handler} }}\n");
         let entry = folder.path().join("everstep.yaml");
-        let parsed = everstep_config::read(&entry, &mut |_| Ok(yaml.clone()), &|_| None);
+        let parsed = everstep_config::read(
+            &entry,
+            &mut |_| Ok(yaml.clone()),
+            &|_| None,
+            &Default::default(),
+        );
         let found = check(parsed.config().unwrap(), &parsed.sources);
         let seen = found.first().map(|found| found.message.split('`').nth(1).unwrap());
         assert_eq!(seen, expected, "{runtime} {handler} in {files:?}");

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use everstep_config::{FILE_NAMES, Parsed};
+use everstep_config::{FILE_NAMES, Parameters, Parsed};
 
 /// Far more than a configuration can have: an endless device must not fill the memory.
 const READ_BYTES_MAX: u64 = 64 << 20;
@@ -20,7 +20,7 @@ pub(crate) fn locate(path: &Path) -> anyhow::Result<PathBuf> {
     }
     match in_folder(path) {
         Some(found) => Ok(found),
-        None => bail!("no {} in `{}`", FILE_NAMES[0], path.display()),
+        None => bail!("no everstep.yaml or template.yaml in `{}`", path.display()),
     }
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn in_folder(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Reads the configuration that begins with this file.
-pub(crate) fn read(entry: &Path) -> anyhow::Result<Parsed> {
+pub(crate) fn read(entry: &Path, parameters: &Parameters) -> anyhow::Result<Parsed> {
     // A file that cannot be read is not a problem of the configuration.
     if let Err(error) = text(entry) {
         bail!("cannot read `{}`: {error}", entry.display());
     }
     let env = |name: &str| std::env::var(name).ok();
-    Ok(everstep_config::read(entry, &mut text, &env))
+    Ok(everstep_config::read(entry, &mut text, &env, parameters))
 }
 
 fn text(path: &Path) -> io::Result<String> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use everstep_analysis::agreement;
+use everstep_config::Parameters;
 use everstep_server::{Ended, Error, Frontend, Given, Mode, Others, Project, TestCases};
 
 use crate::commands::check;
@@ -12,8 +13,11 @@ use crate::configuration;
 use crate::exit::Exit;
 use crate::mock_file::MockFile;
 use crate::output::Stream;
+use crate::template_parameters::TemplateParameters;
 
-struct CommandLine;
+struct CommandLine {
+    parameters: Parameters,
+}
 
 impl Frontend for CommandLine {
     fn write(&self, text: &str) {
@@ -21,7 +25,7 @@ impl Frontend for CommandLine {
     }
 
     fn project(&self, path: &Path, others: Others) -> Result<Option<Project>, Error> {
-        read_project(path, others).map_err(|error| described(&error))
+        read_project(path, &self.parameters, others).map_err(|error| described(&error))
     }
 
     fn test_cases(&self, mock_file: &Path) -> Result<Arc<dyn TestCases>, Error> {
@@ -40,9 +44,13 @@ fn described(error: &anyhow::Error) -> Error {
     Error::new(format!("{error:#}"))
 }
 
-fn read_project(path: &Path, others: Others) -> anyhow::Result<Option<Project>> {
+fn read_project(
+    path: &Path,
+    parameters: &Parameters,
+    others: Others,
+) -> anyhow::Result<Option<Project>> {
     let entry = configuration::locate(path)?;
-    let parsed = configuration::read(&entry)?;
+    let parsed = configuration::read(&entry, parameters)?;
     let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
     let others = match others {
         Others::Nowhere => agreement::Others::Nowhere,
@@ -53,8 +61,15 @@ fn read_project(path: &Path, others: Others) -> anyhow::Result<Option<Project>> 
 }
 
 /// Runs a server until it is asked to stop.
-pub(crate) fn serve(given: Given, file: Option<&Path>, mode: Mode) -> anyhow::Result<Exit> {
-    Ok(match everstep_server::run(given, file, mode, Arc::new(CommandLine))? {
+pub(crate) fn serve(
+    given: Given,
+    file: Option<&Path>,
+    mode: Mode,
+    parameters: TemplateParameters,
+) -> anyhow::Result<Exit> {
+    let parameters = parameters.with(given.region.clone(), given.account.clone());
+    let frontend = Arc::new(CommandLine { parameters });
+    Ok(match everstep_server::run(given, file, mode, frontend)? {
         Ended::Stopped => Exit::Good,
         Ended::Refused => Exit::Problems,
     })

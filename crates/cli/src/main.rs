@@ -12,6 +12,7 @@ mod output;
 mod remote;
 mod render;
 mod reporter;
+mod template_parameters;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use everstep_source::{Diagnostic, Format, Source, Span};
 
 use crate::reader::{Cx, Field, File, Setting as _};
 use crate::rule::Rule;
+use crate::template;
 
 /// Far more than anyone writes by hand.
 const BYTES_MAX: usize = 1 << 20;
@@ -94,7 +95,20 @@ pub(crate) fn load<'a>(
     named: Option<&Field<'_>>,
 ) -> Option<Document<'a>> {
     let read = |source: &Source| document::read(source.text(), source.format());
-    load_by(cx, path, named, read)
+    let read_any = |source: &Source| {
+        let read_template = document::read_template(source.text(), source.format());
+        match read_template {
+            Ok(root) if template::is_template(&root) => Ok(root),
+            Err(error) if template::looks_like_one(source.text()) => Err(error),
+            _ => read(source),
+        }
+    };
+    let document = load_by(cx, path, named, read_any)?;
+    if !template::is_template(&document.root) {
+        return Some(document);
+    }
+    let root = template::translate(&document.file, &document.root);
+    Some(Document { root, ..document })
 }
 
 /// Reads a file of Azure's, which may have comments.

@@ -55,6 +55,7 @@ pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) ->
         runtime: code.runtime,
         handler: code.handler,
         code_dir: code.dir,
+        inline_code: code.inline,
         command: code.command,
         url: code.url,
         env: env?,

@@ -18,6 +18,7 @@ mod rule;
 mod runtime;
 mod sam;
 mod target;
+mod template;
 mod text;
 mod url;
 
@@ -32,12 +33,14 @@ pub use everstep_source::Diagnostic;
 pub use model::Config;
 pub use origin::{Given, Line, Origin};
 pub use rule::Rule;
+pub use template::Parameters;
 pub use text::Text;
 
 use crate::reader::{Cx, Loader};
 
 /// The names under which a configuration is looked for in a folder.
-pub const FILE_NAMES: [&str; 2] = ["everstep.yaml", "everstep.yml"];
+pub const FILE_NAMES: [&str; 5] =
+    ["everstep.yaml", "everstep.yml", "template.yaml", "template.yml", "template.json"];
 
 /// What came of an entry.
 #[derive(Debug)]
@@ -72,15 +75,17 @@ impl Parsed {
 }
 
 /// Reads the configuration that begins with this file. `load` gives the text of a file, whose path is
-/// relative to where the entry's is; `env` gives a variable of the environment.
+/// relative to where the entry's is; `env` gives a variable of the environment, `parameters` those of a template.
 pub fn read(
     entry: &Path,
     load: &mut dyn FnMut(&Path) -> io::Result<String>,
     env: &dyn Fn(&str) -> Option<String>,
+    parameters: &Parameters,
 ) -> Parsed {
     let loader = RefCell::new(load);
     let cx = Cx {
         env,
+        parameters,
         loader: &loader as &dyn Loader,
         sources: RefCell::default(),
         problems: Collector::default(),

@@ -1,7 +1,7 @@
 //! `stateMachines`: where definitions are, and how they run. What is in them is not looked at.
 
 use everstep_asl::{Format, WorkflowType};
-use everstep_source::document::{Content, Node};
+use everstep_source::document::{Content, Member, Node};
 use serde_json::Value;
 
 use crate::document;
@@ -9,10 +9,15 @@ use crate::model::{Definition, DefinitionOrigin, StateMachine, Target};
 use crate::reader::{Field, Setting as _};
 use crate::rule::Rule;
 use crate::target::Names;
+use crate::template::fill;
 
 pub(crate) fn state_machine(field: &Field<'_>, names: &Names) -> Option<StateMachine> {
     let fields = field.settings(format!("state machine `{}`", field.name))?;
-    let definition = fields.require("definition").and_then(|field| definition(&field));
+    let substitutions = fields.get("definitionSubstitutions");
+    let substitutions = substitutions.map_or(Some(Vec::new()), |field| substitutions_of(&field));
+    let definition = fields
+        .require("definition")
+        .and_then(|field| definition(&field, &substitutions.unwrap_or_default()));
     let types = [("STANDARD", WorkflowType::Standard), ("EXPRESS", WorkflowType::Express)];
     let workflow_type =
         fields.get("type").map_or(Some(WorkflowType::Standard), |field| field.word(&types));
@@ -54,13 +59,59 @@ fn on_failure(field: &Field<'_>, machine: &str, express: bool, names: &Names) ->
     Some(target)
 }
 
+/// A name in a definition, and the text that stands for it.
+type Substitution = (String, String);
+
+/// `definitionSubstitutions`: what `${NAME}` stands for in the definition, as in CloudFormation.
+fn substitutions_of(field: &Field<'_>) -> Option<Vec<Substitution>> {
+    let fields = field.settings("`definitionSubstitutions`")?;
+    let values = fields.each().map(|field| {
+        let value = match &field.node.content {
+            Content::Number(_) | Content::Boolean(_) => field.node.to_value().to_string(),
+            _ => field.string()?.to_owned(),
+        };
+        Some((field.name.into_owned(), value))
+    });
+    values.collect()
+}
+
+fn substituted(text: &str, substitutions: &[Substitution]) -> String {
+    if substitutions.is_empty() {
+        return text.to_owned();
+    }
+    fill(text, |name| {
+        substitutions.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    })
+}
+
+/// The same in the texts of a document.
+fn substituted_node(node: &Node, substitutions: &[Substitution]) -> Node {
+    let content = match &node.content {
+        Content::String(text) => Content::String(substituted(text, substitutions)),
+        Content::Array(elements) => {
+            let each = elements.iter().map(|element| substituted_node(element, substitutions));
+            Content::Array(each.collect())
+        }
+        Content::Object(members) => {
+            let each = members.iter().map(|member| Member {
+                name: substituted(&member.name, substitutions),
+                value: substituted_node(&member.value, substitutions),
+                ..*member
+            });
+            Content::Object(each.collect())
+        }
+        other => other.clone(),
+    };
+    Node { span: node.span, content }
+}
+
 /// A path, the definition itself as fields, or its text.
-fn definition(field: &Field<'_>) -> Option<Definition> {
+fn definition(field: &Field<'_>, substitutions: &[Substitution]) -> Option<Definition> {
     match &field.node.content {
         Content::Object(_) => {
+            let node = Box::new(substituted_node(field.node, substitutions));
             let mut text = String::new();
-            write(field.node, &mut text);
-            let node = Box::new(field.node.clone());
+            write(&node, &mut text);
             Some(Definition {
                 text,
                 origin: DefinitionOrigin::Fields { file: field.cx.index, node },
@@ -68,11 +119,13 @@ fn definition(field: &Field<'_>) -> Option<Definition> {
         }
         // Variables are not for definitions: what looks like one is left to who reads it.
         Content::String(text) if text.trim_start().starts_with('{') => {
-            Some(Definition { text: text.clone(), origin: DefinitionOrigin::Text(field.line()) })
+            let text = substituted(text, substitutions);
+            Some(Definition { text, origin: DefinitionOrigin::Text(field.line()) })
         }
         Content::String(_) => {
             let path = field.path()?;
             let text = document::text(field.cx.cx, &path, Some(field))?;
+            let text = substituted(&text, substitutions);
             Some(Definition { text, origin: DefinitionOrigin::File(path) })
         }
         _ => {

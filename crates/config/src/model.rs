@@ -49,6 +49,8 @@ pub struct Function {
     pub handler: Option<String>,
     /// Where its code is, and where it runs.
     pub code_dir: PathBuf,
+    /// The code itself, in place of a folder: `index.py` or `index.js`.
+    pub inline_code: Option<String>,
     /// Program and arguments: always there for commands; for what speaks the Runtime API itself, in
     /// place of `bootstrap` in its folder.
     pub command: Vec<Text>,

@@ -12,6 +12,7 @@ use everstep_source::{Collector, Diagnostic, Place, Severity, Source, Span, dura
 
 use crate::origin::Line;
 use crate::rule::Rule;
+use crate::template::Parameters;
 use crate::text::{self, Text, Trouble};
 
 pub(crate) type Fields<'a> = reader::Fields<'a, File<'a>>;
@@ -31,6 +32,7 @@ impl Loader for RefCell<&mut dyn FnMut(&Path) -> io::Result<String>> {
 /// What all of reading shares: the outside, and where problems are collected.
 pub(crate) struct Cx<'a> {
     pub(crate) env: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) parameters: &'a Parameters,
     pub(crate) loader: &'a dyn Loader,
     pub(crate) sources: RefCell<Vec<Rc<Source>>>,
     pub(crate) problems: Collector,

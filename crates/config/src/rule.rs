@@ -43,6 +43,7 @@ rules! {
     InvalidTarget, "invalid-target", Error;
     UnknownReference, "unknown-reference", Error;
     MissingVariable, "missing-variable", Error;
+    EndlessReference, "endless-reference", Error;
     NotSupported, "not-supported", Error;
     UnreachableRule, "unreachable-rule", Warning;
     BeyondService, "beyond-service", Warning;
@@ -52,6 +53,8 @@ rules! {
     EndlessChain, "endless-chain", Warning;
     UnknownFunction, "unknown-function", Warning;
     MissingCompensation, "missing-compensation", Warning;
+    MissingParameter, "missing-parameter", Warning;
+    UnavailableResource, "unavailable-resource", Warning;
 }
 
 everstep_source::impl_rule!(Rule);

@@ -14,6 +14,7 @@ pub(crate) struct Code {
     pub(crate) runtime: Runtime,
     pub(crate) handler: Option<String>,
     pub(crate) dir: PathBuf,
+    pub(crate) inline: Option<String>,
     pub(crate) command: Vec<Text>,
     pub(crate) url: Option<Text>,
 }
@@ -32,10 +33,18 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
     let handler = fields.get("handler").map(|field| (handler(&field), field));
     let dir = fields.get("codeUri").map_or(Some(fields.cx.folder.clone()), |field| field.path());
     let dir = dir.map(|dir| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir });
+    fields.exclude("codeUri", "inlineCode");
+    let inline = fields.get("inlineCode");
     let command = fields.get("command").map(|field| (command(&field), field));
     let url = fields.get("url").map(|field| (service(&field), field));
     let runtime = runtime?;
     let needs = Needs::of(&runtime);
+    if let Some(field) = &inline
+        && !matches!(runtime, Runtime::Python { .. } | Runtime::Node { .. })
+    {
+        let message = "only functions in Python and Node.js can have `inlineCode`";
+        field.cx.report(field.at_name(Rule::MisplacedField, message));
+    }
     let owner = &fields.owner;
     for (need, field, name) in [
         (needs.handler, handler.as_ref().map(|(_, field)| field), "handler"),
@@ -61,6 +70,7 @@ pub(crate) fn code(fields: &Fields<'_>) -> Option<Code> {
         runtime,
         handler: handler.and_then(|(handler, _)| handler),
         dir: dir?,
+        inline: inline.and_then(|field| field.string().map(str::to_owned)),
         command: command.and_then(|(command, _)| command).unwrap_or_default(),
         url: url.and_then(|(url, _)| url),
     })

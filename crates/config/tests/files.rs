@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use everstep_config::model::{Function, StateMachine};
-use everstep_config::{Config, Parsed, read};
+use everstep_config::{Config, Parameters, Parsed, read};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/config").join(name)
@@ -20,7 +20,7 @@ fn parse(folder: &Path, file: &str) -> Parsed {
         let value = if name.ends_with("_HOOK_URL") { "https://s3cret/hook" } else { "s3cret" };
         name.starts_with("EVERSTEP_").then(|| value.to_owned())
     };
-    let parsed = read(Path::new(file), &mut load, &env);
+    let parsed = read(Path::new(file), &mut load, &env, &Parameters::default());
     let shown = format!("{parsed:?}");
     assert!(!shown.contains("s3cret"), "{file} shows a secret: {shown}");
     parsed

@@ -11,7 +11,7 @@ fn parse(text: &str) -> Parsed {
         Some("everstep.yaml") => Ok(text.to_owned()),
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     };
-    read(Path::new("everstep.yaml"), &mut load, &|_| None)
+    read(Path::new("everstep.yaml"), &mut load, &|_| None, &Default::default())
 }
 
 fn check_refused(text: &str, message: &str) {
@@ -54,7 +54,7 @@ fn a_tree_of_files_ends() {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         Ok(format!("include: [{stem}0.yaml, {stem}1.yaml]"))
     };
-    let parsed = read(Path::new("e.yaml"), &mut load, &|_| None);
+    let parsed = read(Path::new("e.yaml"), &mut load, &|_| None, &Default::default());
     assert!(parsed.config().is_none());
     assert_eq!(loads, 100);
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use everstep_config::{Rule, read};
+use everstep_config::{Parameters, Rule, read};
 
 const PAGE: &str = include_str!("../../../docs/configuration.md");
 
@@ -28,9 +28,8 @@ fn every_example_is_good() {
         .collect();
     assert!(examples.len() >= 8);
     for example in examples {
-        let parsed = read(Path::new("everstep.yaml"), &mut |path| load(path, example), &|_| {
-            Some("x".to_owned())
-        });
+        let (mut load, env) = (|path: &Path| load(path, example), |_: &str| Some("x".to_owned()));
+        let parsed = read(Path::new("everstep.yaml"), &mut load, &env, &Parameters::default());
         // Blocks of other houses stand there as they are, queues and all.
         let found: Vec<_> = parsed.diagnostics.iter().map(|found| found.code).collect();
         let good = found.iter().all(|rule| *rule == Rule::UnservedQueue.name());

@@ -52,7 +52,8 @@ pub fn is_disagreement(found: &Diagnostic) -> bool {
 fn said(functions: &str, states: &str) -> Vec<String> {
     let yaml = format!("functions: {functions}");
     let mut load = |_: &std::path::Path| Ok(yaml.clone());
-    let parsed = everstep_config::read("everstep.yaml".as_ref(), &mut load, &|_| None);
+    let parsed =
+        everstep_config::read("everstep.yaml".as_ref(), &mut load, &|_| None, &Default::default());
     let config = parsed.config().unwrap_or_else(|| panic!("{:#?}", parsed.diagnostics));
     let start = states.split('"').nth(1).expect("a state");
     let text = format!(r#"{{"StartAt": "{start}", "States": {{{states}}}}}"#);

@@ -12,19 +12,22 @@ use crate::configuration;
 use crate::exit::Exit;
 use crate::output::{Stream, count};
 use crate::render::{self, Checked};
+use crate::template_parameters::TemplateParameters;
 use everstep_analysis::agreement::{self, Others};
 use everstep_analysis::code;
 
-/// Check everstep.yaml, the definitions it names and the code of its functions
+/// Check everstep.yaml or a SAM template, the definitions it names and the code of its functions
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Check {
-    /// Configuration file, or a folder that contains everstep.yaml
+    /// Configuration or SAM template, or a folder that contains everstep.yaml or template.yaml
     #[arg(default_value = ".", value_name = "FILE|DIR")]
     path: PathBuf,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    parameters: TemplateParameters,
     #[command(flatten)]
     strictness: Strictness,
 }
@@ -60,6 +63,7 @@ const AFTER_HELP: &str = "\
 Examples:
   everstep check
   everstep check services/orders
+  everstep check template.yaml --parameter Stage=dev
   everstep check --strict --format json staging.yaml
 
 Each problem is reported with its place, its reason and a fix.
@@ -74,7 +78,7 @@ To see what a retry policy does, run `everstep explain FUNCTION`.";
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let entry = configuration::locate(&self.path)?;
-        let parsed = configuration::read(&entry)?;
+        let parsed = configuration::read(&entry, &self.parameters.clone().anywhere())?;
         let good = parsed.config().map(summary);
         let checked = check(parsed, others());
         match self.format {

@@ -13,14 +13,14 @@ use crate::frontend;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Dev {
-    /// The folder with everstep.yaml, or the file itself
+    /// The folder with everstep.yaml or a SAM template.yaml, or the file itself
     #[arg(default_value = ".", value_name = "DIR")]
     path: PathBuf,
 
     #[command(flatten)]
     common: Common,
 
-    /// Data directory [default: .everstep beside everstep.yaml]
+    /// Data directory [default: .everstep beside the file]
     #[arg(long, env = "EVERSTEP_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
 }
@@ -44,11 +44,12 @@ impl Dev {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let entry = crate::configuration::locate(&self.path)?;
         let folder = entry.parent().map(PathBuf::from).unwrap_or_default();
+        let parameters = self.common.parameters.clone();
         let given = Given {
             data: self.data.or_else(|| Some(folder.join(".everstep"))),
             functions: Some(entry),
             ..self.common.given()
         };
-        frontend::serve(given, None, Mode::Dev)
+        frontend::serve(given, None, Mode::Dev, parameters)
     }
 }

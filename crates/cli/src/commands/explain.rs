@@ -1,5 +1,6 @@
 //! `everstep explain`: what a definition or a function's policy does, in words, without running it.
 
+use everstep_config::Parameters;
 use everstep_source::{nearest, terminal};
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,7 @@ impl Explain {
     }
 
     fn function(&self, path: &Path) -> anyhow::Result<Exit> {
-        let parsed = configuration::read(path)?;
+        let parsed = configuration::read(path, &Parameters::default())?;
         let Some(config) = parsed.config() else { return refuse(parsed) };
         let name = &self.subject;
         let Some(function) = config.function(name) else {
@@ -118,7 +119,7 @@ impl Explain {
 
 /// Whatever else is wrong with the configuration.
 fn has_function(path: &Path, name: &str) -> bool {
-    configuration::read(path)
+    configuration::read(path, &Parameters::default())
         .is_ok_and(|parsed| parsed.fragment().is_some_and(|config| config.function(name).is_some()))
 }
 

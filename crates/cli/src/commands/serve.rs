@@ -7,6 +7,7 @@ use everstep_server::{Given, Mode};
 
 use crate::exit::Exit;
 use crate::frontend;
+use crate::template_parameters::TemplateParameters;
 
 /// Serve the AWS Step Functions API
 #[derive(Debug, Args)]
@@ -47,7 +48,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_LOG_EVENTS", value_name = "FILE")]
     log_events: Option<String>,
 
-    /// Functions and state machines to serve: an everstep.yaml, or the folder that contains it
+    /// Functions and state machines to serve: an everstep.yaml or SAM template, or the folder that contains it
     #[arg(long, env = "EVERSTEP_FUNCTIONS", value_name = "PATH")]
     functions: Option<PathBuf>,
 
@@ -86,6 +87,9 @@ pub(super) struct Common {
     /// Scale Wait states and the delays of retries by this factor, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
+
+    #[command(flatten)]
+    pub(super) parameters: TemplateParameters,
 }
 
 impl Common {
@@ -127,6 +131,7 @@ loses nothing either: what ran continues at the next start.";
 
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let parameters = self.common.parameters.clone();
         let given = Given {
             data: self.data,
             region: self.region,
@@ -141,6 +146,6 @@ impl Serve {
             access_keys: Given::keys_of_environment()?,
             ..self.common.given()
         };
-        frontend::serve(given, self.config.as_deref(), Mode::Serve)
+        frontend::serve(given, self.config.as_deref(), Mode::Serve, parameters)
     }
 }

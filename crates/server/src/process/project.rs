@@ -11,6 +11,7 @@ use everstep_source::words::count;
 use super::error::Result;
 use super::files::{Places, Snapshot, absolute};
 use super::frontend::Frontend;
+use super::inline_code;
 use super::machines;
 use super::settings::Settings;
 use crate::Service;
@@ -58,6 +59,11 @@ impl Project {
     pub(super) fn deployment(&self, settings: &Settings, seen: &Snapshot) -> Deployment {
         let Settings { region, account, wait_scale_millionths, .. } = settings;
         let mut deployment = Deployment::of(&self.config, region, account, *wait_scale_millionths);
+        for (function, deployed) in self.config.functions.iter().zip(&mut deployment.functions) {
+            if let Some(code) = &function.inline_code {
+                deployed.code = absolute(&inline_code::folder(&settings.data, function, code));
+            }
+        }
         for function in &mut deployment.functions {
             function.code_state = seen.code_state(&absolute(&function.code));
         }

@@ -65,7 +65,15 @@ pub fn read_with_comments(text: &str) -> Result<Node, DocumentError> {
 pub fn read(text: &str, format: Format) -> Result<Node, DocumentError> {
     match format {
         Format::Json => json::read(text),
-        Format::Yaml => yaml::read(text),
+        Format::Yaml => yaml::read(text, yaml::Tags::Refused),
+    }
+}
+
+/// Reads a CloudFormation template: in YAML, a tag calls a function (`!Sub x` is `{"Fn::Sub": x}`).
+pub fn read_template(text: &str, format: Format) -> Result<Node, DocumentError> {
+    match format {
+        Format::Json => json::read(text),
+        Format::Yaml => yaml::read_template(text),
     }
 }
 

@@ -15,14 +15,73 @@ use crate::Span;
 /// Aliases multiply: this many nodes are a definition of the service's maximal size many times over.
 const NODES_MAX: usize = 1_000_000;
 
-pub(super) fn read(text: &str) -> Result<Node, DocumentError> {
+/// Reads a text that other readers of YAML accept: the lines of a quoted text may begin anywhere.
+pub(super) fn read_template(text: &str) -> Result<Node, DocumentError> {
+    let mut text = text.to_owned();
+    loop {
+        match read(&text, Tags::Functions) {
+            Err(error) if error.message == MISPLACED_QUOTED_LINE => {
+                text = unbroken(&text, error.span.start).ok_or(error)?;
+            }
+            Err(error) => {
+                let hint = error.hint.clone();
+                return Err(DocumentError { hint: nested_tags(&text, &error).or(hint), ..error });
+            }
+            Ok(node) => return Ok(node),
+        }
+    }
+}
+
+/// Two functions in their short form cannot follow each other.
+fn nested_tags(text: &str, error: &DocumentError) -> Option<String> {
+    let before = text.get(..error.span.start)?;
+    let line = before.rsplit('\n').next()?.trim_end();
+    let first = line.rsplit(' ').next()?.strip_prefix('!')?;
+    let second = text[error.span.start..].split_whitespace().next()?;
+    let second = second.strip_prefix('!')?;
+    Some(format!(
+        "one short function cannot follow another: write `{}: !{second} …` in place of `!{first} !{second} …`",
+        long_name(first)
+    ))
+}
+
+/// What the scanner says of a quoted text whose lines begin too far to the left.
+const MISPLACED_QUOTED_LINE: &str = "invalid indentation in quoted scalar";
+
+/// The quoted text that begins here in one line, which changes no place. Nothing if it is in one line already.
+fn unbroken(text: &str, start: usize) -> Option<String> {
+    let quote = text.as_bytes().get(start).copied().filter(|byte| b"'\"".contains(byte))?;
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut at, mut is_changed) = (start + 1, false);
+    while bytes.get(at).is_some_and(|byte| *byte != quote) {
+        if bytes[at] == b'\\' && quote == b'"' {
+            at += 1;
+        } else if bytes[at] == b'\n' || bytes[at] == b'\r' {
+            bytes[at] = b' ';
+            is_changed = true;
+        }
+        at += 1;
+    }
+    String::from_utf8(bytes).ok().filter(|_| is_changed)
+}
+
+pub(super) fn read(text: &str, tags: Tags) -> Result<Node, DocumentError> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
         offsets: Offsets::new(text),
         anchors: HashMap::new(),
         nodes: 0,
+        tags,
     };
     reader.document()
+}
+
+/// What tags of one's own mean.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tags {
+    Refused,
+    /// `!Sub x` is `{"Fn::Sub": x}`, as in CloudFormation.
+    Functions,
 }
 
 struct Reader<'t> {
@@ -30,6 +89,7 @@ struct Reader<'t> {
     offsets: Offsets<'t>,
     anchors: HashMap<usize, Node>,
     nodes: usize,
+    tags: Tags,
 }
 
 impl<'t> Reader<'t> {
@@ -80,23 +140,38 @@ impl<'t> Reader<'t> {
         self.count(1, span)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let content = scalar(&text, style, tag.as_deref(), span)?;
-                Ok(self.anchored(anchor, Node { span, content }))
+                let (function, tag) = self.function(tag.as_deref());
+                let content = scalar(&text, style, tag, span)?;
+                Ok(self.anchored(anchor, called(function, Node { span, content })))
             }
             Event::SequenceStart(anchor, tag) => {
-                refuse_tag(tag.as_deref(), "seq", span)?;
+                let (function, tag) = self.function(tag.as_deref());
+                refuse_tag(tag, "seq", span)?;
                 let (elements, end) = self.sequence(depth)?;
                 let span = Span::new(span.start, end.max(span.end));
-                Ok(self.anchored(anchor, Node { span, content: Content::Array(elements) }))
+                let node = Node { span, content: Content::Array(elements) };
+                Ok(self.anchored(anchor, called(function, node)))
             }
             Event::MappingStart(anchor, tag) => {
-                refuse_tag(tag.as_deref(), "map", span)?;
+                let (function, tag) = self.function(tag.as_deref());
+                refuse_tag(tag, "map", span)?;
                 let (members, end) = self.mapping(depth)?;
                 let span = Span::new(span.start, end.max(span.end));
-                Ok(self.anchored(anchor, Node { span, content: Content::Object(members) }))
+                let node = Node { span, content: Content::Object(members) };
+                Ok(self.anchored(anchor, called(function, node)))
             }
             Event::Alias(anchor) => self.alias(anchor, span, depth),
             _ => Err(error(span, "a value was expected here")),
+        }
+    }
+
+    /// The function that a tag calls, where tags may; any other tag as it is.
+    fn function<'g>(&self, tag: Option<&'g Tag>) -> (Option<String>, Option<&'g Tag>) {
+        match tag {
+            Some(tag) if self.tags == Tags::Functions && !tag.is_yaml_core_schema() => {
+                (Some(long_name(&tag.suffix)), None)
+            }
+            tag => (None, tag),
         }
     }
 
@@ -163,6 +238,20 @@ impl<'t> Reader<'t> {
         }
         Ok(())
     }
+}
+
+/// The long form of a short function name: two have no prefix.
+fn long_name(short: &str) -> String {
+    match short {
+        "Ref" | "Condition" => short.to_owned(),
+        _ => format!("Fn::{short}"),
+    }
+}
+
+fn called(function: Option<String>, value: Node) -> Node {
+    let Some(name) = function else { return value };
+    let span = value.span;
+    Node { span, content: Content::Object(vec![Member { name, name_span: span, value }]) }
 }
 
 fn measure(node: &Node) -> (usize, usize) {
@@ -349,8 +438,35 @@ mod tests {
 
     use super::*;
 
+    fn read(text: &str) -> Result<Node, DocumentError> {
+        super::read(text, Tags::Refused)
+    }
+
     fn check(text: &str, expected: Value) {
         assert_eq!(read(text).expect(text).to_value(), expected, "{text}");
+    }
+
+    #[test]
+    fn tags_call_functions_where_they_may() {
+        let check = |text: &str, expected: Value| {
+            let node = super::read(text, Tags::Functions).expect(text);
+            assert_eq!(node.to_value(), expected, "{text}");
+        };
+        check("a: !Ref b", json!({ "a": { "Ref": "b" } }));
+        check("!Sub '${x}'", json!({ "Fn::Sub": "${x}" }));
+        check("!Join [',', [!Ref a, 1]]", json!({ "Fn::Join": [",", [{ "Ref": "a" }, 1]] }));
+        check("!Foo {a: 1}", json!({ "Fn::Foo": { "a": 1 } }));
+        check("!!str 1", json!("1"));
+    }
+
+    #[test]
+    fn quoted_lines_of_a_template_begin_anywhere() {
+        let text = "a:\n  b: \"{\n}\"\n  c: 'd\ne'\nf: 1\n";
+        assert!(read(text).is_err());
+        let node = read_template(text).expect("lenient");
+        assert_eq!(node.to_value(), json!({ "a": { "b": "{ }", "c": "d e" }, "f": 1 }));
+        let last = &node.as_object().unwrap()[1];
+        assert_eq!(&text[last.name_span.range()], "f", "places are the same");
     }
 
     #[test]
