@@ -1,8 +1,9 @@
 //! A configuration, as the crates `runners` and `invocations` take it.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use everstep_config::Config;
 use everstep_config::model as config;
@@ -131,14 +132,18 @@ const MEMORY_MIB: u32 = 1024;
 /// `python3.11` if there is one, else the one that there is.
 fn interpreter(name: &str, version: &str) -> String {
     let exact = format!("{name}{version}");
-    let found = std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|folder: PathBuf| is_file(&folder.join(&exact)))
-    });
-    if found { exact } else { format!("{name}3") }
+    if runs(&exact) { exact } else { format!("{name}3") }
 }
 
-fn is_file(path: &Path) -> bool {
-    path.is_file()
+/// Whether a program can be started. That there is a file of its name is not enough: tools that manage versions put
+/// one there for each version, also for those that they cannot start.
+fn runs(program: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(program.to_owned()).or_insert_with(|| {
+        let version = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+        version.is_ok_and(|output| output.status.success())
+    })
 }
 
 fn settings(
