@@ -36,6 +36,8 @@ pub struct Options {
     pub workflow_type: WorkflowType,
     /// The definition is one state taken out of its machine: what its transitions name is not there.
     pub lone_state: bool,
+    /// Whose rules apply where the dialects differ.
+    pub dialect: Dialect,
 }
 
 /// What came of a text.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use everstep_asl::{Machine, Options, Parsed, Source, WorkflowType};
+use everstep_asl::{Dialect, Machine, Options, Parsed, Source, WorkflowType};
 
 use crate::exit::Exit;
 use crate::output::Stream;
@@ -26,12 +26,12 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    pub(crate) fn options(self) -> Options {
+    pub(crate) fn options(self, dialect: Dialect) -> Options {
         let workflow_type = match self {
             Self::Standard => WorkflowType::Standard,
             Self::Express => WorkflowType::Express,
         };
-        Options { workflow_type, ..Options::default() }
+        Options { workflow_type, dialect, ..Options::default() }
     }
 }
 
@@ -80,9 +80,12 @@ fn text(name: &str, bytes: Vec<u8>) -> anyhow::Result<Source> {
 }
 
 /// Reads and checks a definition. If it has errors, they are printed on standard error and there is no machine.
-pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>> {
+pub(crate) fn load(
+    name: &str,
+    dialect: Dialect,
+) -> anyhow::Result<Result<(Source, Machine), Exit>> {
     let source = read(name)?;
-    let parsed = everstep_asl::parse(&source, &Options::default());
+    let parsed = everstep_asl::parse(&source, &Options { dialect, ..Options::default() });
     if parsed.has_errors() {
         return refuse(source, parsed).map(Err);
     }
@@ -90,9 +93,10 @@ pub(crate) fn load(name: &str) -> anyhow::Result<Result<(Source, Machine), Exit>
     Ok(Ok((source, machine)))
 }
 
-/// Whether the definition has errors, which are printed on standard error.
+/// Whether the definition has errors, which are printed on standard error. The server it is meant for decides by its
+/// own dialect; `aws` accepts all that `spec` does.
 pub(crate) fn refused(source: &Source, workflow_type: Type) -> anyhow::Result<bool> {
-    let parsed = everstep_asl::parse(source, &workflow_type.options());
+    let parsed = everstep_asl::parse(source, &workflow_type.options(Dialect::Aws));
     let errors = parsed.has_errors();
     if errors {
         refuse(Source::new(source.name(), source.text()), parsed)?;

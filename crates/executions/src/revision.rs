@@ -142,7 +142,8 @@ impl Revision {
             WorkflowType::Standard
         };
         let source = Source::new("definition", self.definition.as_str());
-        let parsed = parse(&source, &Options { workflow_type, lone_state: false });
+        let dialect = if self.aws { Dialect::Aws } else { Dialect::Spec };
+        let parsed = parse(&source, &Options { workflow_type, dialect, lone_state: false });
         let mut machine = parsed.into_accepted_machine()?;
         if let Some(map) = &self.map {
             machine = processor(&machine, map)?;
@@ -153,7 +154,7 @@ impl Revision {
         }
         Some(Program {
             machine: Arc::new(machine),
-            dialect: if self.aws { Dialect::Aws } else { Dialect::Spec },
+            dialect,
             limits: Limits {
                 payload_bytes: usize::try_from(self.payload_bytes).unwrap_or(usize::MAX),
                 history_events: self.history_events,

@@ -1,18 +1,18 @@
 //! Definitions as requests bring them: checked by every rule, and refused in the service's words.
 
 use everstep_asl::{
-    Diagnostic, Machine, Options, Parsed, ServiceForm, Source, WorkflowType, parse,
+    Diagnostic, Dialect, Machine, Options, Parsed, ServiceForm, Source, WorkflowType, parse,
 };
 use serde_json::{Value, json};
 
 /// A definition and all that was found in it.
 #[must_use]
-pub(crate) fn checked(definition: &str, express: bool) -> Parsed {
+pub(crate) fn checked(definition: &str, express: bool, dialect: Dialect) -> Parsed {
     let workflow_type = if express { WorkflowType::Express } else { WorkflowType::Standard };
     // The name says that it is JSON: the service takes nothing else.
     parse(
         &Source::new("definition.json", definition),
-        &Options { workflow_type, lone_state: false },
+        &Options { workflow_type, dialect, lone_state: false },
     )
 }
 
@@ -22,8 +22,12 @@ pub(crate) fn forms(parsed: &Parsed) -> impl Iterator<Item = &ServiceForm> {
 }
 
 /// A definition that can become a state machine, or the message of `InvalidDefinition`.
-pub(crate) fn accepted(definition: &str, express: bool) -> Result<Machine, String> {
-    let parsed = checked(definition, express);
+pub(crate) fn accepted(
+    definition: &str,
+    express: bool,
+    dialect: Dialect,
+) -> Result<Machine, String> {
+    let parsed = checked(definition, express, dialect);
     let words: Vec<String> = forms(&parsed).map(in_words).collect();
     match parsed.into_machine() {
         Some(machine) if words.is_empty() => Ok(machine),
@@ -40,8 +44,14 @@ fn in_words(form: &ServiceForm) -> String {
 /// The answer of `ValidateStateMachineDefinition`: errors, and with `warnings` our advice as well; at most
 /// `most` of them.
 #[must_use]
-pub(crate) fn validated(definition: &str, express: bool, warnings: bool, most: usize) -> Value {
-    let parsed = checked(definition, express);
+pub(crate) fn validated(
+    definition: &str,
+    express: bool,
+    dialect: Dialect,
+    warnings: bool,
+    most: usize,
+) -> Value {
+    let parsed = checked(definition, express, dialect);
     let refused = forms(&parsed).next().is_some();
     let errors = forms(&parsed)
         .map(|form| diagnostic("ERROR", form.code, &form.message, form.location.as_deref()));
@@ -78,7 +88,8 @@ mod tests {
     use super::*;
 
     fn check(definition: &Value, warnings: bool, most: usize, expected: &Value) {
-        assert_eq!(&validated(&definition.to_string(), false, warnings, most), expected);
+        let found = validated(&definition.to_string(), false, Dialect::Aws, warnings, most);
+        assert_eq!(&found, expected);
     }
 
     #[test]
@@ -97,7 +108,7 @@ mod tests {
         check(&mute, true, 100, &expected);
         let state = json!({ "Type": "Pass" });
         let bad = json!({ "StartAt": "A", "States": { "A": state, "B": state } });
-        let all = validated(&bad.to_string(), false, false, 100);
+        let all = validated(&bad.to_string(), false, Dialect::Aws, false, 100);
         assert_eq!((&all["result"], &all["truncated"]), (&json!("FAIL"), &json!(false)));
         let found = all["diagnostics"].as_array().expect("a list");
         assert!(found.len() > 1);
@@ -107,13 +118,13 @@ mod tests {
 
     fn validated_message() -> String {
         let mute = r#"{ "StartAt": "A", "States": { "A": { "Type": "Fail" } } }"#;
-        checked(mute, false).diagnostics[0].message.clone()
+        checked(mute, false, Dialect::Aws).diagnostics[0].message.clone()
     }
 
     #[test]
     fn references_are_there_or_nothing_is() {
         let check = |definition: &str, expected: Option<Value>| {
-            let machine = accepted(definition, false).expect("a machine");
+            let machine = accepted(definition, false, Dialect::Aws).expect("a machine");
             assert_eq!(references(&machine), expected);
         };
         let assign = r#"{"StartAt":"A","States":{"A":{"Type":"Pass","Assign":{"x":1},"Next":"B"},"B":{"Type":"Pass","Parameters":{"y.$":"$x"},"End":true}}}"#;

@@ -25,7 +25,7 @@ use crate::map_run::MapRuns;
 use crate::nested::Calls;
 use crate::operations;
 use crate::removal;
-use crate::tag_settings::{Syntax, TagSettings, Targets};
+use crate::tag_settings::{self, Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
 use crate::turns::Turns;
 
@@ -262,6 +262,11 @@ impl Service {
         let prepared = prepared.await.map_err(|_| everstep_executions::Error::Stopped)??;
         durable.await.unwrap_or(Err(everstep_executions::Error::Stopped))?;
         Ok(prepared)
+    }
+
+    /// The dialect that a machine's executions start in.
+    pub(crate) fn dialect(&self, machine: &Machine) -> Dialect {
+        tag_settings::dialect(machine).unwrap_or(self.environment.dialect)
     }
 
     /// A machine with these settings, ready to run.

@@ -67,12 +67,16 @@ pub(crate) struct TagSettings {
 
 impl TagSettings {
     pub(crate) fn of(machine: &Machine) -> Self {
-        let dialect = machine.tags.get(DIALECT).and_then(|name| Dialect::find(name));
         Self {
-            aws: dialect.map(|dialect| dialect == Dialect::Aws),
+            aws: dialect(machine).map(|dialect| dialect == Dialect::Aws),
             on_failure: machine.tags.get(ON_FAILURE).filter(|_| !machine.express).cloned(),
         }
     }
+}
+
+/// The dialect that a machine's tag names.
+pub(crate) fn dialect(machine: &Machine) -> Option<Dialect> {
+    machine.tags.get(DIALECT).and_then(|name| Dialect::find(name))
 }
 
 /// A resource with tags.

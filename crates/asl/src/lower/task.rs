@@ -9,8 +9,8 @@ use super::reader::{Close as _, Field, Fields};
 use super::request;
 use super::retry;
 use super::state::{Reading, transition};
-use everstep_source::Diagnostic;
 use everstep_source::document::{Content, Node};
+use everstep_source::{Diagnostic, Severity};
 
 use crate::diagnostic::InServiceWords as _;
 use crate::integration;
@@ -159,20 +159,30 @@ fn check_heartbeat(
     timeout: Option<&Operand<u64>>,
     heartbeat: Option<&Operand<u64>>,
 ) {
-    let (Some(Operand::Literal(timeout)), Some(Operand::Literal(heartbeat))) = (timeout, heartbeat)
+    let (Some(Operand::Literal(heartbeat)), Some(field)) =
+        (heartbeat, fields.get("HeartbeatSeconds"))
     else {
         return;
     };
-    if let (true, Some(field)) = (heartbeat >= timeout, fields.get("HeartbeatSeconds")) {
-        fields.cx.report(
-            field
-                .report(
-                    Rule::HeartbeatNotShorter,
-                    format!("a heartbeat every {heartbeat} s can never be missed within a timeout of {timeout} s"),
-                )
-                .hint("HeartbeatSeconds must be smaller than TimeoutSeconds")
-                .service("HeartbeatSeconds must be smaller than TimeoutSeconds"),
+    let never = |which: &str, timeout: u64| {
+        let message = format!(
+            "a heartbeat every {heartbeat} s can never be missed within {which} of {timeout} s"
         );
+        field.report(Rule::HeartbeatNotShorter, message)
+    };
+    let given = fields.has("TimeoutSeconds") || fields.has("TimeoutSecondsPath");
+    let default = fields.cx.options.dialect.default_timeout_seconds().filter(|_| !given);
+    match (timeout, default) {
+        (Some(Operand::Literal(timeout)), _) if heartbeat >= timeout => {
+            let smaller = "HeartbeatSeconds must be smaller than TimeoutSeconds";
+            fields.cx.report(never("a timeout", *timeout).hint(smaller).service(smaller));
+        }
+        // The service has no default, so its definitions often give none: they run, with a warning.
+        (None, Some(default)) if *heartbeat >= default => {
+            let found = never("the default timeout", default).severity(Severity::Warning);
+            fields.cx.report(found.hint("set a TimeoutSeconds that is larger"));
+        }
+        _ => {}
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use everstep_asl::{DIAGNOSTICS_MAX, Diagnostic, Options, Place, Source};
+use everstep_asl::{DIAGNOSTICS_MAX, Diagnostic, Dialect, Options, Place, Source};
 use everstep_config::model::{DefinitionOrigin, StateMachine};
 use everstep_config::{Config, Parsed};
 
@@ -209,7 +209,9 @@ impl Definitions {
             DefinitionOrigin::Fields { .. } => format!("{}.json", machine.name),
         };
         let source = Source::new(name, machine.definition.text.as_str());
-        let options = Options { workflow_type: machine.workflow_type, ..Options::default() };
+        let dialect = machine.dialect.as_deref().and_then(Dialect::find).unwrap_or_default();
+        let workflow_type = machine.workflow_type;
+        let options = Options { workflow_type, dialect, ..Options::default() };
         let parsed = everstep_asl::parse(&source, &options);
         let between = config
             .zip(parsed.machine())

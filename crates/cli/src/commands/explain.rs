@@ -56,7 +56,7 @@ impl Explain {
         if let Some(configuration) = self.configuration()? {
             return self.function(&configuration);
         }
-        let (source, machine) = match definition::load(&self.subject)? {
+        let (source, machine) = match definition::load(&self.subject, self.dialect.into())? {
             Ok(loaded) => loaded,
             Err(exit) => return Ok(exit),
         };

@@ -3,6 +3,7 @@
 use std::fs;
 
 use clap::{Args, ValueEnum};
+use everstep_asl::Dialect;
 
 use crate::definition;
 use crate::exit::Exit;
@@ -45,7 +46,8 @@ Exit codes:
 
 impl Graph {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let machine = match definition::load(&self.file)? {
+        // The picture is the same in both dialects, and `aws` accepts all that `spec` does.
+        let machine = match definition::load(&self.file, Dialect::Aws)? {
             Ok((_, machine)) => machine,
             Err(exit) => return Ok(exit),
         };

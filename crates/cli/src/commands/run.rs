@@ -104,7 +104,7 @@ impl Run {
             bail!("the definition and the input cannot both come from standard input");
         }
         let input = Payload::new(input::read("--input", &self.input)?);
-        let Ok((source, machine)) = definition::load(&self.file)? else {
+        let Ok((source, machine)) = definition::load(&self.file, self.dialect.into())? else {
             return Ok(Exit::Unusable);
         };
         let own_name = own_name(&source);

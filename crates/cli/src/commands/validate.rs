@@ -1,11 +1,12 @@
 //! `everstep validate`: every problem of a definition, in one of several forms.
 
 use clap::{Args, ValueEnum};
-use everstep_asl::{Diagnostic, Rule, Severity};
+use everstep_asl::{Diagnostic, Dialect, Rule, Severity};
 
 use super::check::Strictness;
 use super::rules::rule;
 use crate::definition::{self, Type};
+use crate::dialect::DialectName;
 use crate::exit::Exit;
 use crate::output::{self, Stream};
 use crate::render::{self, Checked};
@@ -23,6 +24,9 @@ pub(crate) struct Validate {
     /// Workflow type of the definitions
     #[arg(long = "type", value_enum, default_value_t, value_name = "TYPE")]
     workflow_type: Type,
+    /// Which rules apply where the specification and AWS differ [default: spec; with --format aws, aws]
+    #[arg(long, value_enum)]
+    dialect: Option<DialectName>,
     /// Disable a warning (can be repeated)
     #[arg(long, value_name = "RULE", value_parser = warning)]
     allow: Vec<Rule>,
@@ -92,6 +96,14 @@ impl Validate {
         Ok(if unreadable { Exit::Unusable } else { self.strictness.exit(&checked) })
     }
 
+    fn dialect(&self) -> Dialect {
+        match (self.dialect, self.format) {
+            (Some(given), _) => given.into(),
+            (None, Format::Aws) => Dialect::Aws,
+            (None, _) => Dialect::default(),
+        }
+    }
+
     /// Files that cannot be read do not keep the others from being checked.
     fn check_all(&self) -> (Vec<Checked>, bool) {
         let mut checked = Vec::new();
@@ -99,7 +111,8 @@ impl Validate {
         for file in &self.files {
             match definition::read(file) {
                 Ok(source) => {
-                    let parsed = everstep_asl::parse(&source, &self.workflow_type.options());
+                    let parsed =
+                        everstep_asl::parse(&source, &self.workflow_type.options(self.dialect()));
                     let diagnostics = self.judge(parsed.diagnostics);
                     checked.push(Checked { source, diagnostics, omitted: parsed.omitted });
                 }

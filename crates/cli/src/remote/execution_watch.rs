@@ -142,11 +142,12 @@ fn machine(api: &Api, arn: &str) -> Result<(Machine, Dialect)> {
     let answer = api.call("DescribeStateMachineForExecution", &input)?;
     let name = answer["name"].as_str().unwrap_or("the state machine");
     let source = Source::new(name, answer["definition"].as_str().unwrap_or_default());
-    let parsed = everstep_asl::parse(&source, &Options::default());
-    let machine = parsed.into_machine();
+    let dialect = dialect(api, answer["stateMachineArn"].as_str().unwrap_or_default())?;
+    let parsed = everstep_asl::parse(&source, &Options { dialect, ..Options::default() });
+    // The server has accepted it, perhaps in its own dialect.
+    let machine = parsed.into_accepted_machine();
     let machine = machine.with_context(|| format!("cannot read the definition of `{name}`"))?;
-    let dialect = dialect(api, answer["stateMachineArn"].as_str().unwrap_or_default());
-    Ok((machine, dialect?))
+    Ok((machine, dialect))
 }
 
 /// The dialect that the machine's tag names. The server does not say which one machines without the tag use.

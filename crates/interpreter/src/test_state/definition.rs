@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use everstep_asl::model::{Kind, Machine, State};
-use everstep_asl::{Diagnostic, Options, Parsed, Place, Source, parse};
+use everstep_asl::{Diagnostic, Dialect, Options, Parsed, Place, Source, parse};
 use everstep_history::Position;
 use serde_json::{Map, Value};
 
@@ -42,27 +42,32 @@ impl Found {
     }
 }
 
-pub(super) fn find(text: &str, name: Option<&str>) -> Result<Found, RequestError> {
+pub(super) fn find(
+    text: &str,
+    name: Option<&str>,
+    dialect: Dialect,
+) -> Result<Found, RequestError> {
     let machine = Arc::new(match name {
-        Some(_) => machine(parse_text(text.to_owned(), false))?,
-        None => lone(text)?,
+        Some(_) => machine(parse_text(text.to_owned(), dialect, false))?,
+        None => lone(text, dialect)?,
     });
     within(&machine, name.unwrap_or(LONE_NAME))
         .ok_or_else(|| RequestError::invalid("State not found in definition"))
 }
 
 /// A machine around a single state.
-fn lone(text: &str) -> Result<Machine, RequestError> {
+fn lone(text: &str, dialect: Dialect) -> Result<Machine, RequestError> {
     // Only an object can be put into another one; what is none is refused for itself.
     if serde_json::from_str::<Map<String, Value>>(text).is_err() {
-        return machine(parse_text(text.to_owned(), false));
+        return machine(parse_text(text.to_owned(), dialect, false));
     }
     let around = format!("{{\"StartAt\":\"{LONE_NAME}\",\"States\":{{\"{LONE_NAME}\":{text}}}}}");
-    machine(parse_text(around, true))
+    machine(parse_text(around, dialect, true))
 }
 
-fn parse_text(text: String, lone_state: bool) -> Parsed {
-    parse(&Source::new("definition.json", text), &Options { lone_state, ..Options::default() })
+fn parse_text(text: String, dialect: Dialect, lone_state: bool) -> Parsed {
+    let options = Options { lone_state, dialect, ..Options::default() };
+    parse(&Source::new("definition.json", text), &options)
 }
 
 fn machine(parsed: Parsed) -> Result<Machine, RequestError> {

@@ -31,7 +31,8 @@ use crate::{FrameId, Program};
 /// Runs the state that the request names.
 pub fn test_state(request: &Request) -> Result<Tested, RequestError> {
     request.check()?;
-    let found = definition::find(&request.definition, request.state_name.as_deref())?;
+    let name = request.state_name.as_deref();
+    let found = definition::find(&request.definition, name, request.dialect)?;
     needs_mock(request, &found)?;
     let unchecked = match &request.mock {
         Some(mock) => mock::check(mock, found.state())?,

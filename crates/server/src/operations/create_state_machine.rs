@@ -47,19 +47,24 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         changes: 0,
     };
     tag_settings::check(service, Holder::of(&wanted), &wanted.tags)?;
-    let model = accepted(service, args, express).await?;
+    let model = accepted(service, args, &wanted).await?;
     create(service, args, wanted, &model).await
 }
 
-/// The definition of a request, checked.
+/// The definition that a request has for a machine, checked.
 pub(super) async fn accepted(
     service: &Service,
     args: Args<'_>,
-    express: bool,
+    machine: &Machine,
 ) -> Result<Model, Error> {
     let text = args.required("definition").to_owned();
-    let accepted = service.definition_turns.run(move || definition::accepted(&text, express));
-    accepted.await?.map_err(|message| args.error(Name::InvalidDefinition, message))
+    let (express, dialect) = (machine.express, service.dialect(machine));
+    let accept = move || definition::accepted(&text, express, dialect);
+    service
+        .definition_turns
+        .run(accept)
+        .await?
+        .map_err(|message| args.error(Name::InvalidDefinition, message))
 }
 
 async fn create(service: &Service, args: Args<'_>, mut wanted: Machine, model: &Model) -> Answer {

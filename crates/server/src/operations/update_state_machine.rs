@@ -113,7 +113,7 @@ async fn redefine(
     change: &mut Change,
 ) -> Result<(), Error> {
     let text = args.required("definition");
-    let model = accepted(service, args, machine.express).await?;
+    let model = accepted(service, args, machine).await?;
     let definition =
         Definition { text: text.to_owned(), references: definition::references(&model) };
     let last = machine.settings.definition.clone();

@@ -14,6 +14,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     let most = args.number("maxResults").and_then(|most| usize::try_from(most).ok());
     let most = most.filter(|most| *most > 0).unwrap_or(MOST);
     let definition = args.required("definition").to_owned();
-    let validate = move || definition::validated(&definition, express, warnings, most);
+    let dialect = service.environment.dialect;
+    let validate = move || definition::validated(&definition, express, dialect, warnings, most);
     service.definition_turns.run(validate).await
 }

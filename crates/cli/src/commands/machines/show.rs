@@ -1,7 +1,7 @@
 //! `everstep machines show`
 
 use clap::Args;
-use everstep_asl::{Options, Source};
+use everstep_asl::{Dialect, Options, Source};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -54,7 +54,8 @@ fn facts(machine: &Value) -> Vec<(&'static str, String)> {
 /// `3, from Reserve: Reserve, Charge and Ship`; empty if the definition cannot be read here.
 fn states(definition: &str) -> String {
     let source = Source::new("definition", definition);
-    let parsed = everstep_asl::parse(&source, &Options::default());
+    let options = Options { dialect: Dialect::Aws, ..Options::default() };
+    let parsed = everstep_asl::parse(&source, &options);
     let Some(machine) = parsed.machine() else { return String::new() };
     let names = choices(machine.states.iter().map(|state| &*state.name)).replace('`', "");
     let start = &machine.state(machine.start_at).name;

@@ -1,0 +1,40 @@
+//! What one dialect finds in a definition and the other does not.
+
+use everstep_asl::{Dialect, Options, Source, parse};
+use serde_json::{Value, json};
+
+/// Only `spec` finds this in the state.
+#[track_caller]
+fn check(state: &Value, expected: &[&str]) {
+    let definition = json!({ "StartAt": "A", "States": { "A": state } }).to_string();
+    let (spec, aws) = (found(&definition, Dialect::Spec), found(&definition, Dialect::Aws));
+    let only: Vec<&String> = spec.iter().filter(|found| !aws.contains(found)).collect();
+    assert_eq!(only, expected, "{state:#}");
+    assert!(aws.iter().all(|found| spec.contains(found)), "{state:#}");
+}
+
+fn found(definition: &str, dialect: Dialect) -> Vec<String> {
+    let options = Options { dialect, ..Options::default() };
+    let parsed = parse(&Source::new("x.json", definition), &options);
+    let found = parsed.diagnostics.iter();
+    found.map(|found| format!("{} {}", found.severity.name(), found.code)).collect()
+}
+
+/// "If not provided, the default value of TimeoutSeconds is 60"; the service's is years.
+#[test]
+fn heartbeats_end_before_the_default_timeout() {
+    let task = |heartbeat: u64| {
+        json!({
+            "Type": "Task",
+            "Resource": "arn:aws:lambda:us-east-1:123456789012:function:f",
+            "HeartbeatSeconds": heartbeat,
+            "End": true
+        })
+    };
+    check(&task(59), &[]);
+    check(&task(60), &["warning heartbeat-not-shorter"]);
+    check(&task(600), &["warning heartbeat-not-shorter"]);
+    let mut dynamic = task(600);
+    dynamic["TimeoutSecondsPath"] = json!("$.timeout");
+    check(&dynamic, &[]);
+}
