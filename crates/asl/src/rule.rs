@@ -74,7 +74,7 @@ rules! {
     "Expressions" {
         InvalidPath, "invalid-path", Error, "a path that does not parse";
         InvalidReferencePath, "invalid-reference-path", Error, "a path that can identify more than one node";
-        InvalidIntrinsic, "invalid-intrinsic", Error, "an intrinsic function that does not parse";
+        InvalidIntrinsic, "invalid-intrinsic", Error, "an intrinsic function that does not parse, or can never be evaluated";
         InvalidTemplate, "invalid-template", Error, "a payload template that cannot be filled in";
         DuplicateTemplateName, "duplicate-template-name", Error, "two template fields with one name once `.$` is stripped";
         ResultPathRoot, "result-path-root", Error, "ResultPath points outside the state's input";

@@ -59,6 +59,15 @@ impl Expression {
             Self::Call(call) => call.variables(into),
         }
     }
+
+    /// Why it fails for every input.
+    #[must_use]
+    pub fn misfit(&self) -> Option<&SyntaxError> {
+        match self {
+            Self::Path(_) => None,
+            Self::Call(call) => call.misfit(),
+        }
+    }
 }
 
 /// Whether a path names any number of nodes of data that is certainly there.
@@ -165,6 +174,11 @@ impl Template {
         self.node.variables(into);
     }
 
+    /// Every expression that fails for every input, with the JSON pointer of its field.
+    pub fn misfits(&self, into: &mut dyn FnMut(&str, &SyntaxError)) {
+        self.node.misfits(&mut String::new(), into);
+    }
+
     /// A field of the outermost object, if it is the same for every input.
     #[must_use]
     pub fn fixed_field(&self, name: &str) -> Option<&Value> {
@@ -199,6 +213,29 @@ impl Node {
                 .and_then(|value| allowance.spend(&value).map(|()| value.into_owned()))
                 .map_err(|error| TemplateError { field: field.clone(), error })?,
         })
+    }
+
+    fn misfits(&self, pointer: &mut String, into: &mut dyn FnMut(&str, &SyntaxError)) {
+        let mut below = |name: &str, node: &Self| {
+            let length = pointer.len();
+            extend(pointer, name);
+            node.misfits(pointer, into);
+            pointer.truncate(length);
+        };
+        match self {
+            Self::Static(_) => {}
+            Self::Object(nodes) => nodes.iter().for_each(|(name, node)| match node {
+                Self::Expression { field, .. } => below(field, node),
+                _ => below(name, node),
+            }),
+            Self::Array(nodes) => {
+                let nodes = nodes.iter().enumerate();
+                nodes.for_each(|(index, node)| below(&index.to_string(), node));
+            }
+            Self::Expression { expression, .. } => {
+                expression.misfit().into_iter().for_each(|misfit| into(pointer, misfit));
+            }
+        }
     }
 
     fn variables(&self, into: &mut dyn FnMut(&str)) {
@@ -299,20 +336,25 @@ impl Compiler {
     /// Adds a step to the pointer, and says how long it was before.
     fn enter(&mut self, name: &str) -> usize {
         let length = self.pointer.len();
-        self.pointer.push('/');
-        for character in name.chars() {
-            match character {
-                '~' => self.pointer.push_str("~0"),
-                '/' => self.pointer.push_str("~1"),
-                character => self.pointer.push(character),
-            }
-        }
+        extend(&mut self.pointer, name);
         length
     }
 
     fn report(&mut self, kind: TemplateSyntaxErrorKind) {
         let pointer = self.pointer.clone();
         self.errors.push(TemplateSyntaxError { pointer, kind });
+    }
+}
+
+/// Adds a step to a JSON pointer.
+fn extend(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    for character in name.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            character => pointer.push(character),
+        }
     }
 }
 
@@ -400,6 +442,17 @@ mod tests {
             json!({"a.$": "$", "a": 1}),
             &[("/a.$", "there is another field `a` once `.$` is stripped")],
         );
+    }
+
+    #[test]
+    fn what_fails_for_every_input_is_found() {
+        let wrong = "States.MathAdd(1, '-1')";
+        let template = json!({"a": [1, {"b/.$": wrong}], "c.$": "States.MathAdd($.x, 1)"});
+        let mut found = Vec::new();
+        let compiled = Template::parse(&template).unwrap();
+        compiled.misfits(&mut |at, misfit| found.push((at.to_owned(), misfit.message.clone())));
+        let message = "argument 2 of States.MathAdd must be a number, but is a string";
+        assert_eq!(found, [("/a/1/b~1.$".to_owned(), message.to_owned())]);
     }
 
     #[test]

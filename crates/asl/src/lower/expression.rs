@@ -42,11 +42,26 @@ pub(super) fn reference_path(field: &Field<'_>) -> Option<ReferencePath> {
         .ok()
 }
 
-/// A field that holds a path or an intrinsic function.
-pub(super) fn expression(field: &Field<'_>) -> Option<template::Expression> {
+/// A field that holds a path, or an intrinsic function that returns a string.
+pub(super) fn text_expression(field: &Field<'_>) -> Option<template::Expression> {
     let text = field.string()?;
-    template::Expression::parse(text).map_err(|error| report(field, rule_for(text), &error)).ok()
+    let parsed = template::Expression::parse(text);
+    let expression = parsed.map_err(|error| report(field, rule_for(text), &error)).ok()?;
+    if let Some(misfit) = expression.misfit() {
+        report(field, Rule::InvalidIntrinsic, misfit);
+    }
+    if let template::Expression::Call(call) = &expression
+        && !call.returns_text()
+    {
+        let error = SyntaxError::invalid("this function does not return a string", 0..text.len());
+        report(field, Rule::InvalidIntrinsic, &error.with_hint(TEXT_FUNCTIONS));
+    }
+    Some(expression)
 }
+
+/// As the guide lists them.
+const TEXT_FUNCTIONS: &str = "these can stand here: States.Format, States.JsonToString, States.ArrayGetItem, \
+                              States.Base64Encode, States.Base64Decode, States.Hash and States.UUID";
 
 fn rule_for(text: &str) -> Rule {
     if text.starts_with('$') { Rule::InvalidPath } else { Rule::InvalidIntrinsic }
@@ -318,6 +333,15 @@ pub(super) fn path_template(field: &Field<'_>) -> Option<template::Template> {
             for error in errors {
                 report_template(field, &error);
             }
+        })
+        .inspect(|template| {
+            template.misfits(&mut |pointer, misfit| {
+                let kind = TemplateSyntaxErrorKind::Expression(misfit.clone());
+                report_template(
+                    field,
+                    &template::TemplateSyntaxError { pointer: pointer.to_owned(), kind },
+                );
+            });
         })
         .ok()
 }

@@ -20,7 +20,7 @@ fn text(reading: &Reading<'_, '_>, name: &'static str, path_name: &'static str) 
     fields.exclude(name, path_name);
     let literal = fields.string(name).map(|text| Text::Literal(text.to_owned()));
     let found = fields.get(path_name);
-    literal.or_else(|| expression::expression(&found?).map(Text::Expression))
+    literal.or_else(|| expression::text_expression(&found?).map(Text::Expression))
 }
 
 fn jsonata(field: &Field<'_>) -> Option<Text> {

@@ -1,4 +1,4 @@
-//! The functions there are, and how many arguments each takes.
+//! The functions there are, what arguments each takes and what it returns.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
@@ -12,41 +12,95 @@ use crate::{Entropy, SyntaxError};
 /// The arguments' values.
 pub(super) type Values<'a> = Vec<Cow<'a, Value>>;
 
+/// A row: how many arguments, what the first ones must be, and what comes back.
+struct Row {
+    name: &'static str,
+    function: Function,
+    count: RangeInclusive<usize>,
+    takes: &'static [Kind],
+    returns: Kind,
+}
+
 macro_rules! functions {
-    ($($name:ident $text:literal $count:expr;)*) => {
+    ($($name:ident $text:literal $count:expr, [$($kind:ident),*] $returns:ident;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Function {
             $($name,)*
         }
 
-        impl Function {
-            const ALL: &[(&'static str, Self, RangeInclusive<usize>)] =
-                &[$((concat!("States.", $text), Self::$name, $count),)*];
-        }
+        const ALL: &[Row] = &[$(Row {
+            name: concat!("States.", $text),
+            function: Function::$name,
+            count: $count,
+            takes: &[$(Kind::$kind),*],
+            returns: Kind::$returns,
+        },)*];
     };
 }
 
 const ANY: usize = usize::MAX;
 
 functions! {
-    Format "Format" 1..=ANY;
-    StringToJson "StringToJson" 1..=1;
-    JsonToString "JsonToString" 1..=1;
-    Array "Array" 0..=ANY;
-    ArrayPartition "ArrayPartition" 2..=2;
-    ArrayContains "ArrayContains" 2..=2;
-    ArrayRange "ArrayRange" 3..=3;
-    ArrayGetItem "ArrayGetItem" 2..=2;
-    ArrayLength "ArrayLength" 1..=1;
-    ArrayUnique "ArrayUnique" 1..=1;
-    Base64Encode "Base64Encode" 1..=1;
-    Base64Decode "Base64Decode" 1..=1;
-    Hash "Hash" 2..=2;
-    JsonMerge "JsonMerge" 3..=3;
-    MathRandom "MathRandom" 2..=3;
-    MathAdd "MathAdd" 2..=2;
-    StringSplit "StringSplit" 2..=2;
-    Uuid "UUID" 0..=0;
+    Format "Format" 1..=ANY, [Text] Text;
+    StringToJson "StringToJson" 1..=1, [Text] Any;
+    JsonToString "JsonToString" 1..=1, [] Text;
+    Array "Array" 0..=ANY, [] Array;
+    ArrayPartition "ArrayPartition" 2..=2, [Array, Number] Array;
+    ArrayContains "ArrayContains" 2..=2, [Array] Boolean;
+    ArrayRange "ArrayRange" 3..=3, [Number, Number, Number] Array;
+    ArrayGetItem "ArrayGetItem" 2..=2, [Array, Number] Any;
+    ArrayLength "ArrayLength" 1..=1, [Array] Number;
+    ArrayUnique "ArrayUnique" 1..=1, [Array] Array;
+    Base64Encode "Base64Encode" 1..=1, [Text] Text;
+    Base64Decode "Base64Decode" 1..=1, [Text] Text;
+    Hash "Hash" 2..=2, [Text, Text] Text;
+    JsonMerge "JsonMerge" 3..=3, [Object, Object, Boolean] Object;
+    MathRandom "MathRandom" 2..=3, [Number, Number, Number] Number;
+    MathAdd "MathAdd" 2..=2, [Number, Number] Number;
+    StringSplit "StringSplit" 2..=2, [Text, Text] Array;
+    Uuid "UUID" 0..=0, [] Text;
+}
+
+/// What a value is, as far as the text of a call tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Any,
+    Null,
+    Boolean,
+    Number,
+    Text,
+    Array,
+    Object,
+}
+
+impl Kind {
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::Text,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Whether a value of this kind can be what is asked for.
+    fn may_be(self, wanted: Self) -> bool {
+        self == wanted || self == Self::Any || wanted == Self::Any
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any value",
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::Text => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
 }
 
 /// Beyond this many edits a name is not a slip any more.
@@ -54,8 +108,16 @@ const EDITS_MAX: usize = 4;
 
 impl Function {
     pub(super) fn find(name: &str) -> Option<Self> {
-        let row = Self::ALL.iter().find(|(known, ..)| *known == name)?;
-        Some(row.1)
+        ALL.iter().find(|row| row.name == name).map(|row| row.function)
+    }
+
+    fn row(self) -> &'static Row {
+        // A row is written for each, in their order.
+        &ALL[self as usize]
+    }
+
+    pub(super) fn returns(self) -> Kind {
+        self.row().returns
     }
 
     /// The name most likely meant.
@@ -70,20 +132,18 @@ impl Function {
             strsim::damerau_levenshtein(&known, &name)
                 .min(strsim::damerau_levenshtein(short, &name))
         };
-        let near = Self::ALL.iter().map(|(known, ..)| (edits(known), *known));
+        let near = ALL.iter().map(|row| (edits(row.name), row.name));
         let (edits, known) = near.min_by_key(|(edits, _)| *edits)?;
         (edits <= EDITS_MAX).then_some(known)
     }
 
     pub(super) fn names() -> String {
-        let names: Vec<_> = Self::ALL.iter().map(|(known, ..)| *known).collect();
+        let names: Vec<_> = ALL.iter().map(|row| row.name).collect();
         names.join(", ")
     }
 
     pub(super) fn check_count(self, given: usize, span: Range<usize>) -> Result<(), SyntaxError> {
-        let Some((name, _, wanted)) = Self::ALL.iter().find(|row| row.1 == self) else {
-            return Ok(());
-        };
+        let Row { name, count: wanted, .. } = self.row();
         if wanted.contains(&given) {
             return Ok(());
         }
@@ -96,6 +156,27 @@ impl Function {
         let plural = if most == 1 { "" } else { "s" };
         let message = format!("{name} takes {wanted} argument{plural}, not {given}");
         Err(SyntaxError::invalid(message, span))
+    }
+
+    /// Why an argument of this kind can never be right.
+    pub(super) fn misfit(
+        self,
+        index: usize,
+        found: Kind,
+        span: Range<usize>,
+    ) -> Option<SyntaxError> {
+        let Row { name, takes, .. } = self.row();
+        let wanted = takes.get(index).copied().unwrap_or(Kind::Any);
+        if found.may_be(wanted) {
+            return None;
+        }
+        let message = format!(
+            "argument {} of {name} must be {}, but is {}",
+            index + 1,
+            wanted.name(),
+            found.name()
+        );
+        Some(SyntaxError::invalid(message, span))
     }
 
     pub(super) fn call(self, values: Values<'_>, entropy: &Entropy) -> Result<Value, String> {

@@ -21,7 +21,7 @@ use crate::path::Path;
 use crate::size::Allowance;
 use crate::{EvalError, Scope, SyntaxError};
 use format::Format;
-use function::Function;
+use function::{Function, Kind};
 
 /// A call with its arguments, nested calls included.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ pub struct Call {
     format: Option<Format>,
     /// How many values it reads, nested calls included.
     reads: usize,
+    /// The first argument that no input can make right, nested calls included.
+    misfit: Option<SyntaxError>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +70,19 @@ impl Call {
         result.map_err(|reason| EvalError::Intrinsic { call: self.text.to_string(), reason })
     }
 
+    /// Why it fails for every input: an argument of the wrong kind. It can be called all the same.
+    #[must_use]
+    pub fn misfit(&self) -> Option<&SyntaxError> {
+        self.misfit.as_ref()
+    }
+
+    /// Whether it can stand where a string is needed. A call that returns whatever the data holds is not
+    /// enough for the service, an item of an array excepted.
+    #[must_use]
+    pub fn returns_text(&self) -> bool {
+        self.function.returns() == Kind::Text || self.function == Function::ArrayGetItem
+    }
+
     /// The names of the workflow variables it reads.
     pub fn variables(&self, into: &mut dyn FnMut(&str)) {
         for argument in &self.arguments {
@@ -87,6 +102,21 @@ impl fmt::Display for Call {
 }
 
 impl Argument {
+    fn misfit(&self) -> Option<&SyntaxError> {
+        match self {
+            Self::Call(call) => call.misfit(),
+            Self::Value(_) | Self::Path(_) => None,
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Value(value) => Kind::of(value),
+            Self::Path(_) => Kind::Any,
+            Self::Call(call) => call.function.returns(),
+        }
+    }
+
     fn reads(&self) -> usize {
         match self {
             Self::Value(_) => 0,

@@ -16,6 +16,8 @@ const DEPTH_MAX: usize = 10;
 pub(super) fn call(text: &str) -> Result<Call, SyntaxError> {
     let mut parser = Parser { text, at: 0 };
     let call = parser.call(1)?;
+    // As in the service's own editor. Before it there is nothing: a call "MUST begin with" its name.
+    parser.blanks();
     if parser.at < text.len() {
         return Err(parser.invalid("nothing can follow the closing `)`"));
     }
@@ -31,6 +33,13 @@ struct Parser<'t> {
 struct Literal<'t> {
     raw: &'t str,
     text: String,
+}
+
+/// The arguments with their places, and the first of them once more if it is a string.
+#[derive(Default)]
+struct Arguments<'t> {
+    all: Vec<(Argument, Range<usize>)>,
+    first: Option<Literal<'t>>,
 }
 
 impl<'t> Parser<'t> {
@@ -61,9 +70,14 @@ impl<'t> Parser<'t> {
             return Err(SyntaxError::invalid(message, from..self.at));
         }
         self.at += 1;
-        let (arguments, first) = self.arguments(depth)?;
+        let Arguments { all, first } = self.arguments(depth)?;
         let span = from..self.at;
-        function.check_count(arguments.len(), span.clone())?;
+        function.check_count(all.len(), span.clone())?;
+        let misfit = all.iter().enumerate().find_map(|(index, (argument, span))| {
+            let inner = argument.misfit().cloned();
+            inner.or_else(|| function.misfit(index, argument.kind(), span.clone()))
+        });
+        let arguments: Vec<Argument> = all.into_iter().map(|(argument, _)| argument).collect();
         let format = match first {
             Some(literal) if function == Function::Format => {
                 Some(format(&literal, arguments.len() - 1, span.clone())?)
@@ -76,6 +90,7 @@ impl<'t> Parser<'t> {
             reads: arguments.iter().map(Argument::reads).sum(),
             arguments: arguments.into(),
             format,
+            misfit,
         })
     }
 
@@ -99,29 +114,28 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// The arguments, and the first of them once more if it is a string.
-    fn arguments(
-        &mut self,
-        depth: usize,
-    ) -> Result<(Vec<Argument>, Option<Literal<'t>>), SyntaxError> {
-        let (mut arguments, mut first) = (Vec::new(), None);
+    fn arguments(&mut self, depth: usize) -> Result<Arguments<'t>, SyntaxError> {
+        let mut arguments = Arguments::default();
         self.blanks();
         if self.peek() == Some(b')') {
             self.at += 1;
-            return Ok((arguments, first));
+            return Ok(arguments);
         }
         loop {
             self.blanks();
-            match self.peek() {
+            let from = self.at;
+            let argument = match self.peek() {
                 Some(b'\'') => {
                     let literal = self.string()?;
-                    arguments.push(Argument::Value(Value::String(literal.text.clone())));
-                    if arguments.len() == 1 {
-                        first = Some(literal);
+                    let value = Value::String(literal.text.clone());
+                    if arguments.all.is_empty() {
+                        arguments.first = Some(literal);
                     }
+                    Argument::Value(value)
                 }
-                _ => arguments.push(self.argument(depth)?),
-            }
+                _ => self.argument(depth)?,
+            };
+            arguments.all.push((argument, from..self.at));
             self.blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -131,7 +145,7 @@ impl<'t> Parser<'t> {
             }
         }
         self.at += 1;
-        Ok((arguments, first))
+        Ok(arguments)
     }
 
     fn argument(&mut self, depth: usize) -> Result<Argument, SyntaxError> {

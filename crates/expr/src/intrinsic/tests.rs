@@ -188,7 +188,12 @@ fn mistakes_are_found_before_there_is_data() {
     );
     check_refused("States.Format('a", "a string that does not end", None);
     check_refused("States.Format(\"a\")", "strings stand in single quotes", Some("write 'text'"));
-    check_refused("States.UUID() ", "nothing can follow the closing `)`", None);
+    check_refused("States.UUID() x", "nothing can follow the closing `)`", None);
+    check_refused(
+        " States.UUID()",
+        "expected an intrinsic function or a path",
+        Some("paths begin with `$`, functions with `States.`"),
+    );
     check_refused("States.UUID", "expected `(` right after the name", Some("write States.UUID(…)"));
     check_refused(
         "States.Array(1,)",
@@ -201,6 +206,55 @@ fn mistakes_are_found_before_there_is_data() {
         "expected an index, a name in quotes, `*` or `?` after `[`",
         None,
     );
+}
+
+fn check_misfit(call: &str, expected: Option<(&str, &str)>) {
+    let parsed = Call::parse(call).unwrap_or_else(|error| panic!("{call}: {error}"));
+    let found = parsed.misfit().map(|misfit| (&call[misfit.span.clone()], &*misfit.message));
+    assert_eq!(found, expected, "{call}");
+}
+
+#[test]
+fn arguments_that_no_input_makes_right_are_found() {
+    check_misfit(
+        "States.MathAdd(1,'-1')",
+        Some(("'-1'", "argument 2 of States.MathAdd must be a number, but is a string")),
+    );
+    check_misfit(
+        "States.Array(States.ArrayLength(States.Format('x') ))",
+        Some((
+            "States.Format('x')",
+            "argument 1 of States.ArrayLength must be an array, but is a string",
+        )),
+    );
+    check_misfit(
+        "States.JsonMerge($.a, null, false)",
+        Some(("null", "argument 2 of States.JsonMerge must be an object, but is null")),
+    );
+    for right in [
+        "States.MathAdd($.a, States.ArrayGetItem($.b, 0))",
+        "States.Format('{} {} {}', 1, true, States.Array())",
+        "States.ArrayContains(States.Array(1), 'x')",
+        "States.StringToJson($$.x)",
+        "States.MathAdd(1, 2)  ",
+    ] {
+        check_misfit(right, None);
+    }
+}
+
+#[test]
+fn some_calls_return_texts() {
+    for (call, expected) in [
+        ("States.Format('x')", true),
+        ("States.UUID()", true),
+        ("States.ArrayGetItem($.a, 0)", true),
+        ("States.JsonToString($)", true),
+        ("States.StringToJson($.x)", false),
+        ("States.Array('x')", false),
+        ("States.MathAdd(1, 1)", false),
+    ] {
+        assert_eq!(Call::parse(call).unwrap().returns_text(), expected, "{call}");
+    }
 }
 
 #[test]
