@@ -633,12 +633,17 @@ fn jsonata_expressions() {
         "JSONata string must start with {% and end with %}",
         "/States/A/Output/v",
     );
-    check(
-        &jsonata(json!({"Type": "Wait", "Seconds": "{% 1 ", "End": true})),
-        SCHEMA,
-        "JSONata string must start with {% and end with %}",
-        "/States/A/Seconds",
-    );
+    for torn in ["{% 1 ", "1 %}", " {% 1 %}", "{% 1 %} ", "{%}"] {
+        check(
+            &jsonata(json!({"Type": "Wait", "Seconds": torn, "End": true})),
+            SCHEMA,
+            "JSONata string must start with {% and end with %}",
+            "/States/A/Seconds",
+        );
+    }
+    for whole in ["{%1%}", " {% 1 %} ", "100 %", "a %} b"] {
+        check_all(&output(whole), WorkflowType::Standard, &[]);
+    }
 }
 
 #[test]

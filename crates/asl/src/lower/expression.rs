@@ -140,38 +140,42 @@ fn not_a_reference(text: &str) -> &'static str {
 
 const DELIMITED: &str = "JSONata string must start with {% and end with %}";
 
-/// Reports a text that opens an expression and does not close it: it would be taken as it stands.
-pub(super) fn is_open(field: &Field<'_>) -> bool {
-    report_open(field, field.node, &field.at.place())
+/// Reports a text with only one of the delimiters: it would be taken as it stands.
+pub(super) fn is_torn(field: &Field<'_>) -> bool {
+    report_torn(field, field.node, &field.at.place())
 }
 
-fn report_open(field: &Field<'_>, node: &Node, place: &Place) -> bool {
-    let open = node.as_str().is_some_and(opens);
-    if open {
-        field.cx.report(
-            Diagnostic::new(
-                Rule::JsonataExpected,
-                node.span,
-                place.clone(),
-                "this expression is opened by `{%` but not closed",
-            )
-            .hint("end the text with `%}`, with nothing behind it")
+fn report_torn(field: &Field<'_>, node: &Node, place: &Place) -> bool {
+    let Some(text) = node.as_str().filter(|text| torn(text)) else { return false };
+    let (message, hint) = if text.starts_with(OPENING) {
+        (
+            "this expression is opened by `{%` but not closed",
+            "end the text with `%}`, with nothing behind it",
+        )
+    } else {
+        (
+            "this expression is closed by `%}` but not opened",
+            "begin the text with `{%`, with nothing before it",
+        )
+    };
+    field.cx.report(
+        Diagnostic::new(Rule::JsonataExpected, node.span, place.clone(), message)
+            .hint(hint)
             .service(DELIMITED),
-        );
-    }
-    open
+    );
+    true
 }
 
-fn opens(text: &str) -> bool {
-    text.starts_with("{%") && jsonata::delimited(text).is_none()
+fn torn(text: &str) -> bool {
+    (text.starts_with(OPENING) || text.ends_with(CLOSING)) && jsonata::delimited(text).is_none()
 }
 
-/// Whether any text inside opens an expression and does not close it.
-fn has_open(node: &Node) -> bool {
+/// Whether any text inside has only one of the delimiters.
+fn has_torn(node: &Node) -> bool {
     match &node.content {
-        Content::String(text) => opens(text),
-        Content::Array(elements) => elements.iter().any(has_open),
-        Content::Object(members) => members.iter().any(|member| has_open(&member.value)),
+        Content::String(text) => torn(text),
+        Content::Array(elements) => elements.iter().any(has_torn),
+        Content::Object(members) => members.iter().any(|member| has_torn(&member.value)),
         _ => false,
     }
 }
@@ -194,8 +198,8 @@ fn each_text<'n>(node: &'n Node, place: &Place, visit: &mut dyn FnMut(&'n Node, 
     }
 }
 
-/// How much `{%` takes before an expression.
-const OPENING: usize = "{%".len();
+const OPENING: &str = "{%";
+const CLOSING: &str = "%}";
 
 /// The text of a `{% … %}` expression, if it is one.
 pub(super) fn jsonata(field: &Field<'_>) -> Option<jsonata::Expression> {
@@ -214,8 +218,8 @@ pub(super) fn jsonata(field: &Field<'_>) -> Option<jsonata::Expression> {
     };
     jsonata::Expression::parse(inner)
         .map_err(|error| {
-            let span =
-                field.cx.inside(field.node, error.span.start + OPENING..error.span.end + OPENING);
+            let (start, end) = (error.span.start + OPENING.len(), error.span.end + OPENING.len());
+            let span = field.cx.inside(field.node, start..end);
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
         })
         .inspect(|expression| {
@@ -237,9 +241,9 @@ pub(super) fn jsonata_template_with(
     field: &Field<'_>,
     available: Available,
 ) -> Option<jsonata::Template> {
-    if has_open(field.node) {
+    if has_torn(field.node) {
         each_text(field.node, &field.at.place(), &mut |node, place| {
-            report_open(field, node, place);
+            report_torn(field, node, place);
         });
     }
     let template = jsonata_template(field)?;

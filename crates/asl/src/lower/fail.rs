@@ -27,7 +27,9 @@ fn jsonata(field: &Field<'_>) -> Option<Text> {
     let text = field.string()?;
     match everstep_expr::jsonata::delimited(text) {
         Some(_) => expression::jsonata(field).map(Text::Jsonata),
-        None if expression::is_open(field) => None,
-        None => Some(Text::Literal(text.to_owned())),
+        None => {
+            expression::is_torn(field);
+            Some(Text::Literal(text.to_owned()))
+        }
     }
 }

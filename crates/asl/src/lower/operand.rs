@@ -42,7 +42,7 @@ pub(super) fn operand<T>(
             Content::String(_) if is_expression(&field) => {
                 expression::jsonata(&field).map(Operand::Jsonata)
             }
-            _ if expression::is_open(&field) => None,
+            _ if expression::is_torn(&field) => None,
             _ => literal(&field).map(Operand::Literal),
         };
     }
