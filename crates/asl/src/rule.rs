@@ -82,6 +82,7 @@ rules! {
         InvalidStringPattern, "invalid-string-pattern", Error, "a StringMatches pattern with an incomplete escape";
         InvalidJsonata, "invalid-jsonata", Error, "a JSONata expression that does not parse or is not allowed";
         JsonataExpected, "jsonata-expected", Error, "a string that must be a `{% … %}` expression";
+        UnknownFunction, "unknown-function", Warning, "a JSONata expression calls a function that does not exist";
         UnavailableStatesField, "unavailable-states-field", Error, "a field of `$states` that is not available here";
         WrongQueryLanguage, "wrong-query-language", Error, "a field of the other query language";
         QueryLanguageDowngrade, "query-language-downgrade", Error, "a JSONPath state in a JSONata machine";

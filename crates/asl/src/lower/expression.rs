@@ -5,7 +5,7 @@ use everstep_expr::template::{self, TemplateSyntaxErrorKind};
 use everstep_expr::timestamp::{self, Timestamp};
 use everstep_expr::{SyntaxError, jsonata};
 use everstep_source::document::{Content, Node};
-use everstep_source::{Diagnostic, Place, Span};
+use everstep_source::{Diagnostic, Place, Span, nearest};
 
 use super::jsonata_words;
 use super::reader::Field;
@@ -223,7 +223,7 @@ pub(super) fn jsonata(field: &Field<'_>) -> Option<jsonata::Expression> {
             field.cx.report(invalid_jsonata(span, field.at.place(), &error));
         })
         .inspect(|expression| {
-            check_states(field, std::slice::from_ref(expression), Available::Nothing);
+            check_names(field, std::slice::from_ref(expression), Available::Nothing);
         })
         .ok()
 }
@@ -249,7 +249,7 @@ pub(super) fn jsonata_template_with(
     let template = jsonata_template(field)?;
     let mut expressions = Vec::new();
     template.expressions(&mut |expression| expressions.push(expression.clone()));
-    check_states(field, &expressions, available);
+    check_names(field, &expressions, available);
     Some(template)
 }
 
@@ -276,6 +276,39 @@ pub(super) enum Available {
     Result,
     /// In a catcher.
     ErrorOutput,
+}
+
+/// Reports what expressions name and does not exist at this place.
+fn check_names(field: &Field<'_>, found: &[jsonata::Expression], available: Available) {
+    check_states(field, found, available);
+    check_functions(field, found);
+}
+
+/// The service accepts a call of an unknown function, and fails when it is evaluated.
+fn check_functions(field: &Field<'_>, found: &[jsonata::Expression]) {
+    let mut unknown: Vec<String> = Vec::new();
+    for expression in found {
+        expression.unknown_functions(&mut |name| {
+            if !unknown.iter().any(|known| known == name) {
+                unknown.push(name.to_owned());
+            }
+        });
+    }
+    for name in unknown {
+        let (span, place) = first_use(field, &format!("${name}"));
+        let known = jsonata::function_names().iter().copied();
+        let near = nearest(&name, known).map(|near| format!("did you mean `${near}`?"));
+        let own = || format!("define it first: (${name} := function($x) {{ … }}; ${name}(…))");
+        field.cx.report(
+            Diagnostic::new(
+                Rule::UnknownFunction,
+                span,
+                place,
+                format!("there is no function `${name}`: this call fails when it is evaluated"),
+            )
+            .hint(near.unwrap_or_else(own)),
+        );
+    }
 }
 
 /// Reports parts of `$states` that do not exist at this place.

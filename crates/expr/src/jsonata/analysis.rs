@@ -14,6 +14,8 @@ pub(super) struct Analysis {
     pub(super) names: Vec<String>,
     /// Of these, the ones that are read, not only called.
     read: Vec<String>,
+    /// Of these, the ones that are called.
+    called: Vec<String>,
     /// Whether `$states` is used other than by naming its fields.
     pub(super) states_whole: bool,
     /// The fields of `$states` that are named, even if it is used as a whole as well.
@@ -29,6 +31,11 @@ impl Analysis {
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         let names = self.read.iter().map(String::as_str);
         names.filter(|name| *name != "states" && !functions::is_function(name))
+    }
+
+    /// Calls that always fail: of neither JSONata's functions nor the expression's own.
+    pub(super) fn unknown_functions(&self) -> impl Iterator<Item = &str> {
+        self.called.iter().map(String::as_str).filter(|name| !functions::is_function(name))
     }
 }
 
@@ -98,8 +105,8 @@ impl Walk {
             AstNode::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
             AstNode::Unary { operand, .. } => self.node(operand),
             AstNode::Function { name, args, is_builtin } => {
-                if *is_builtin {
-                    self.free_name(name);
+                if *is_builtin && self.free_name(name) {
+                    note(&mut self.found.called, name);
                 }
                 self.nodes(args);
             }
@@ -152,16 +159,16 @@ impl Walk {
         if name == "states" {
             self.found.states_whole = true;
         }
-        if self.free_name(name) && !self.found.read.iter().any(|known| known == name) {
-            self.found.read.push(name.to_owned());
+        if self.free_name(name) {
+            note(&mut self.found.read, name);
         }
     }
 
     /// Whether `name` is free; if so it is noted.
     fn free_name(&mut self, name: &str) -> bool {
         let free = !self.is_bound(name);
-        if free && !self.found.names.iter().any(|known| known == name) {
-            self.found.names.push(name.to_owned());
+        if free {
+            note(&mut self.found.names, name);
         }
         free
     }
@@ -236,6 +243,12 @@ impl Walk {
                 Stage::KeepArray => {}
             }
         }
+    }
+}
+
+fn note(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
     }
 }
 

@@ -15,7 +15,7 @@ use super::limits::SEQUENCE_LENGTH_MAX;
 use crate::Entropy;
 
 /// All functions an expression can call, in order.
-const NAMES: [&str; 69] = [
+pub(super) const NAMES: [&str; 69] = [
     "abs",
     "append",
     "assert",

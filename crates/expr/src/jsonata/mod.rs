@@ -41,6 +41,12 @@ pub fn delimited(text: &str) -> Option<&str> {
     text.strip_prefix("{%")?.strip_suffix("%}")
 }
 
+/// Every function that an expression can call without defining it.
+#[must_use]
+pub fn function_names() -> &'static [&'static str] {
+    &functions::NAMES
+}
+
 /// A compiled expression; a clone is the same one.
 #[derive(Debug, Clone)]
 pub struct Expression {
@@ -70,6 +76,11 @@ impl Expression {
     /// The names of the workflow variables it reads, `states` not among them.
     pub fn variables(&self, into: &mut dyn FnMut(&str)) {
         self.compiled.analysis.variables().for_each(into);
+    }
+
+    /// The functions it calls that do not exist: such a call always fails, since workflow variables hold data.
+    pub fn unknown_functions(&self, into: &mut dyn FnMut(&str)) {
+        self.compiled.analysis.unknown_functions().for_each(into);
     }
 
     /// The fields of `$states` it reads, as far as its text shows: `errorOutput` for

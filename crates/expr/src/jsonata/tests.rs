@@ -312,3 +312,20 @@ fn expressions_can_be_shared_between_threads() {
     shared::<Expression>();
     shared::<Template>();
 }
+
+#[test]
+fn calls_of_unknown_functions_are_found() {
+    let check = |text: &str, expected: &[&str]| {
+        let mut found = Vec::new();
+        let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        expression.unknown_functions(&mut |name| found.push(name.to_owned()));
+        assert_eq!(found, expected, "{text}");
+    };
+    check("$randomSeeded($states.input.seed)", &["randomSeeded"]);
+    check("$sum($map([1, 2], function($x) { $twice($x) + $twice(1) }))", &["twice"]);
+    check("($twice := function($x) { $x * 2 }; $twice(2))", &[]);
+    check("($f := function($n) { $n = 0 ? 0 : $f($n - 1) }; $f(2))", &[]);
+    check("function($g) { $g(1) }($string)", &[]);
+    check("[1, 2] ~> $sum() + $count([1])", &[]);
+    check("$lowerCase($nothing)", &["lowerCase"]);
+}
