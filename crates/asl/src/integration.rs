@@ -28,7 +28,9 @@ pub(crate) fn problem(resource: &Resource) -> Option<Problem> {
             };
             found.map(|(message, hint)| unknown(resource.as_str(), message, hint))
         }
-        Resource::Lambda { .. } | Resource::Activity { .. } | Resource::Placeholder(_) => None,
+        Resource::Lambda { arn } => function_problem(arn),
+        Resource::Activity { arn } => activity_problem(arn),
+        Resource::Placeholder(_) => None,
     }
 }
 
@@ -36,15 +38,55 @@ pub(crate) fn problem(resource: &Resource) -> Option<Problem> {
 /// no URI cannot be meant.
 fn not_a_uri(text: &str) -> Problem {
     let bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let hint = if text.contains("${") {
+        "close the placeholder: ${NAME}"
+    } else {
+        "a resource is an ARN such as arn:aws:states:::lambda:invoke, or an address"
+    };
+    Problem {
+        severity: if bare { Severity::Warning } else { Severity::Error },
+        ..invalid(format!("`{text}` is not a URI"), hint)
+    }
+}
+
+fn invalid(message: String, hint: &str) -> Problem {
     Problem {
         rule: Rule::InvalidResource,
-        severity: if bare { Severity::Warning } else { Severity::Error },
-        message: format!("`{text}` is not a URI"),
-        hint: Some(
-            "a resource is an ARN such as arn:aws:states:::lambda:invoke, or an address".to_owned(),
-        ),
+        severity: Severity::Error,
+        message,
+        hint: Some(hint.to_owned()),
         service: "Value is not a valid resource ARN".to_owned(),
     }
+}
+
+/// `…:function:NAME` or `…:function:NAME:QUALIFIER`.
+fn function_problem(arn: &str) -> Option<Problem> {
+    let parts: Vec<&str> = arn.split(':').skip(FUNCTION_PREFIX).collect();
+    let qualifier = |text: &str| text == "$LATEST" || is_name(text);
+    let right = match *parts {
+        [name] => is_name(name),
+        [name, version] => is_name(name) && qualifier(version),
+        _ => false,
+    };
+    let form = "the form is arn:aws:lambda:REGION:ACCOUNT:function:NAME, or …:NAME:VERSION";
+    (!right).then(|| invalid(format!("`{arn}` names no Lambda function"), form))
+}
+
+/// `…:activity:NAME`.
+fn activity_problem(arn: &str) -> Option<Problem> {
+    let mut parts = arn.split(':').skip(FUNCTION_PREFIX);
+    let named = parts.next().is_some_and(|name| {
+        !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+    });
+    let form = "the form is arn:aws:states:REGION:ACCOUNT:activity:NAME";
+    (!named || parts.next().is_some()).then(|| invalid(format!("`{arn}` names no activity"), form))
+}
+
+/// `arn:aws:lambda:REGION:ACCOUNT:function`
+const FUNCTION_PREFIX: usize = 6;
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// An ARN of the Step Functions service that has none of its forms is a mistake; of other services,
@@ -275,5 +317,16 @@ mod tests {
         check("arn:aws:states:::lambda", Some("`arn:aws:states:::lambda` names no action"));
         check("not a resource", Some("`not a resource` is not a URI"));
         check("", Some("`` is not a URI"));
+        check("${Function", Some("`${Function` is not a URI"));
+        let function = "arn:aws:lambda:us-east-1:123456789012:function:";
+        for name in ["", "f:", ":1", "f g", "f:1:2", "${F"] {
+            let arn = format!("{function}{name}");
+            check(&arn, Some(&format!("`{arn}` names no Lambda function")));
+        }
+        for name in ["f", "f_1-x", "f:1", "f:$LATEST", "f:live"] {
+            check(&format!("{function}{name}"), None);
+        }
+        let activity = "arn:aws:states:us-east-1:123456789012:activity:";
+        check(activity, Some(&format!("`{activity}` names no activity")));
     }
 }

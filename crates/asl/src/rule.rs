@@ -99,7 +99,7 @@ rules! {
         ChoiceOperator, "choice-operator", Error, "a Choice Rule without exactly one comparison operator";
         NestedChoiceNext, "nested-choice-next", Error, "a nested Choice Rule has a Next field";
         HeartbeatNotShorter, "heartbeat-not-shorter", Error, "HeartbeatSeconds is not smaller than TimeoutSeconds";
-        InvalidResource, "invalid-resource", Error, "Resource is not a URI";
+        InvalidResource, "invalid-resource", Error, "Resource is not a URI, or an ARN that names nothing";
         UnknownIntegration, "unknown-integration", Error, "no service integration of that name";
         ExpressUnsupported, "express-unsupported", Error, "a task that EXPRESS workflows cannot run";
         ProcessorRequired, "processor-required", Error, "a Map state without exactly one ItemProcessor or Iterator";

@@ -31,7 +31,7 @@ impl Resource {
     /// By form alone; whether a service offers the action is a rule's concern.
     #[must_use]
     pub fn classify(text: &str) -> Self {
-        if text.contains("${") {
+        if has_placeholder(text) {
             return Self::Placeholder(text.to_owned());
         }
         let parts: Vec<&str> = text.splitn(6, ':').collect();
@@ -91,6 +91,12 @@ impl Resource {
             _ => false,
         }
     }
+}
+
+/// Whether the text has a `${…}`, and none that stays open.
+fn has_placeholder(text: &str) -> bool {
+    let mut opened = text.split("${").skip(1).peekable();
+    opened.peek().is_some() && opened.all(|rest| rest.contains('}'))
 }
 
 /// The bare name of a Lambda function: of an ARN, a part of one, or a name; without a version or alias.
@@ -158,7 +164,12 @@ mod tests {
         assert_eq!(pattern, Pattern::WaitForTaskToken);
         let sync = Resource::classify("arn:aws:states:::states:startExecution.sync:2");
         assert_eq!(sync.pattern(), Pattern::Sync2);
-        assert!(matches!(Resource::classify("${Function.Arn}"), Resource::Placeholder(_)));
+        for text in ["${Function.Arn}", "arn:${AWS::Partition}:states:::${Service}:invoke"] {
+            assert!(matches!(Resource::classify(text), Resource::Placeholder(_)), "{text}");
+        }
+        for text in ["${Function", "${A}${B", "$Function}"] {
+            assert!(matches!(Resource::classify(text), Resource::Uri(_)), "{text}");
+        }
         assert!(matches!(Resource::classify("https://example.com/x"), Resource::Uri(_)));
         assert!(matches!(Resource::classify("arn:aws:states:::nothing"), Resource::Uri(_)));
     }
