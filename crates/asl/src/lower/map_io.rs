@@ -118,9 +118,11 @@ fn strings(field: &Field<'_>) -> Option<Vec<String>> {
 
 pub(super) fn result_writer(field: &Field<'_>, language: QueryLanguage) -> Option<ResultWriter> {
     let fields = field.fields("a result writer")?;
+    check_writer(&fields, language);
     let (mut transformation, mut output_type) = (None, None);
     if let Some(config) = fields.get("WriterConfig") {
         let inner = config.fields("a writer configuration")?;
+        inner.require("OutputType");
         transformation =
             inner.get("Transformation").and_then(|f| f.one_of(&["NONE", "COMPACT", "FLATTEN"]));
         output_type = inner.get("OutputType").and_then(|f| f.one_of(&["JSON", "JSONL"]));
@@ -137,6 +139,19 @@ pub(super) fn result_writer(field: &Field<'_>, language: QueryLanguage) -> Optio
     };
     fields.close(|name| other_language(name, language));
     Some(writer)
+}
+
+/// What a writer formats, where it writes, or both; where it writes needs two fields.
+fn check_writer(fields: &Fields<'_>, language: QueryLanguage) {
+    let place = ["Resource", request::field(language)];
+    let missing: Vec<&str> = place.into_iter().filter(|name| !fields.has(name)).collect();
+    match missing.len() {
+        1 => fields.cx.report(fields.missing(&missing)),
+        2 if !fields.has("WriterConfig") => fields
+            .cx
+            .report(fields.missing(&missing).hint("or WriterConfig, to format the results only")),
+        _ => {}
+    }
 }
 
 pub(super) fn other_language(name: &str, language: QueryLanguage) -> Option<Misplaced> {
