@@ -453,6 +453,19 @@ fn requests() {
             "/States/A/Parameters",
         );
     }
+    for (resource, request, field) in [
+        ("aws-sdk:sts:assumeRole", json!({"roleArn.$": "$.role"}), "roleArn"),
+        ("events:putEvents", json!({"Entries": [], "endpointId": "x"}), "endpointId"),
+    ] {
+        check(
+            &task(
+                json!({"Resource": format!("arn:aws:states:::{resource}"), "Parameters": request}),
+            ),
+            SCHEMA,
+            &format!("The field \"{field}\" is not supported by Step Functions"),
+            "/States/A/Parameters",
+        );
+    }
     check(
         &jsonata(
             json!({"Type": "Task", "Resource": "arn:aws:states:::glue:startJobRun", "Arguments": {}, "End": true}),

@@ -1,6 +1,6 @@
-//! The requests of service integrations: what must be in them.
+//! The requests of service integrations: what must be in them, and how it is written.
 
-use super::reader::Fields;
+use super::reader::{Field, Fields};
 use everstep_source::Diagnostic;
 use everstep_source::document::Member;
 
@@ -30,10 +30,14 @@ pub(super) fn field(language: QueryLanguage) -> &'static str {
 }
 
 pub(super) fn check(fields: &Fields<'_>, resource: &Resource, language: QueryLanguage) {
-    let Resource::Service { service, action, sdk: false, .. } = resource else { return };
+    let Resource::Service { service, action, sdk, .. } = resource else { return };
     let Some(field) = fields.get(field(language)) else { return };
     // A request that is one expression is known at run time only.
     let Some(members) = field.node.as_object() else { return };
+    check_case(&field, members, language);
+    if *sdk {
+        return;
+    }
     let required = REQUIRED.iter().find(|(s, a, _)| s == service && a == action);
     for missing in required.map_or(&[][..], |(_, _, names)| *names) {
         if members.iter().any(|member| names(member, missing, language)) {
@@ -51,7 +55,35 @@ pub(super) fn check(fields: &Fields<'_>, resource: &Resource, language: QueryLan
     }
 }
 
+/// "Parameters in Step Functions are expressed in PascalCase, even if the native service API is in camelCase": all
+/// of them, so the first letter tells. Inside, data and fields cannot be told apart.
+fn check_case(field: &Field<'_>, members: &[Member], language: QueryLanguage) {
+    for member in members {
+        let name = bare(member, language);
+        let Some(first) = name.chars().next().filter(char::is_ascii_lowercase) else { continue };
+        let right = format!("{}{}", first.to_ascii_uppercase(), &name[1..]);
+        field.cx.report(
+            Diagnostic::new(
+                Rule::UnknownField,
+                member.name_span,
+                field.at.name(&member.name).place(),
+                format!("a request to a service has no field `{name}`"),
+            )
+            .hint(format!("did you mean `{right}`? Its fields begin with a capital letter"))
+            .service(format!("The field \"{name}\" is not supported by Step Functions"))
+            .service_location(Some(field.at.place().service_location())),
+        );
+    }
+}
+
+/// Without the `.$` of JSONPath.
+fn bare(member: &Member, language: QueryLanguage) -> &str {
+    match language {
+        QueryLanguage::JsonPath => member.name.strip_suffix(".$").unwrap_or(&member.name),
+        QueryLanguage::Jsonata => &member.name,
+    }
+}
+
 fn names(member: &Member, field: &str, language: QueryLanguage) -> bool {
-    member.name == field
-        || language == QueryLanguage::JsonPath && member.name.strip_suffix(".$") == Some(field)
+    bare(member, language) == field
 }
