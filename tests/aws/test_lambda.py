@@ -181,7 +181,7 @@ def test_a_client_context_cannot_be_kept_with_a_key(functions):
     assert "idempotency key" in caught.value.response["Error"]["Message"]
 
 
-NAMES = ["fails", "greet", "shell", "slow", "told", "web"]
+NAMES = ["fails", "greet", "says", "shell", "slow", "told", "web"]
 
 
 def test_all_functions(lambdas):

@@ -2,7 +2,7 @@
 
 use everstep_asl::Machine;
 use everstep_asl::error_name;
-use everstep_asl::model::{Kind, Pattern, Resource, function_name};
+use everstep_asl::model::{Kind, Pattern, Resource, function_event, function_name};
 use everstep_interpreter::Failure;
 use everstep_source::nearest;
 use everstep_source::words::choices;
@@ -44,7 +44,14 @@ pub struct Answers {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Mocked(Response),
-    Command { name: String, command: String, input: Value, form: Form },
+    /// `input` is JSON.
+    Command {
+        name: String,
+        command: String,
+        input: String,
+        form: Form,
+    },
+    Refused(Failure),
 }
 
 /// What a command's output is to the task.
@@ -105,8 +112,11 @@ impl Answers {
         let Some(function) = self.function(&names) else { return Ok(None) };
         let form = form(resource);
         let input = match form {
-            Form::Invocation => parameters.get("Payload").cloned().unwrap_or_else(|| json!({})),
-            Form::Result | Form::Lambda => parameters.clone(),
+            Form::Invocation => match function_event(parameters.get("Payload")) {
+                Ok(text) => text.into_owned(),
+                Err(error) => return Ok(Some(Answer::Refused(not_json(&error)))),
+            },
+            Form::Result | Form::Lambda => parameters.to_string(),
         };
         let name = names[0].clone();
         Ok(Some(Answer::Command { name, command: function.command.clone(), input, form }))
@@ -174,6 +184,12 @@ fn names_of(state: &str, resource: &Resource, parameters: &Value) -> Vec<String>
     names.push(state.to_owned());
     names.push(resource.as_str().to_owned());
     names
+}
+
+/// A `Payload` that Lambda does not take.
+fn not_json(error: &serde_json::Error) -> Failure {
+    let cause = format!("Could not parse request body into json: {error}");
+    Failure::new("Lambda.InvalidRequestContentException", cause)
 }
 
 fn form(resource: &Resource) -> Form {

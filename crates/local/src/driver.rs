@@ -220,9 +220,11 @@ impl<O: Observer> Driver<O> {
                 let output = Payload::new(output);
                 self.push(task, Input::TaskSucceeded { attempt: task.attempt, output });
             }
-            Answer::Mocked(Response::Throw(failure)) => self.failed(task, failure),
+            Answer::Mocked(Response::Throw(failure)) | Answer::Refused(failure) => {
+                self.failed(task, failure);
+            }
             Answer::Command { name, command, input, form } => {
-                let job = self.job(task, state, name, command, &input);
+                let job = self.job(task, state, name, command, input);
                 self.queued.push_back((task, job, form));
                 self.start_queued()?;
             }
@@ -260,7 +262,7 @@ impl<O: Observer> Driver<O> {
         self.push(task, Input::TaskFailed { attempt, failure, stage });
     }
 
-    fn job(&self, task: Task, state: &str, name: String, command: String, input: &Value) -> Job {
+    fn job(&self, task: Task, state: &str, name: String, command: String, input: String) -> Job {
         let identity = self.runs[task.run.0].execution.identity();
         let token = identity.token_key.token(&identity.execution_arn, task.attempt);
         let attempt = self.story.attempt(task.run, task.attempt.frame);
@@ -271,7 +273,7 @@ impl<O: Observer> Driver<O> {
             ("EVERSTEP_ATTEMPT", attempt.to_string()),
             ("EVERSTEP_TASK_TOKEN", token),
         ];
-        Job { command, input: input.to_string(), environment }
+        Job { command, input, environment }
     }
 
     fn start(&self, task: Task, job: &Job) -> Result<Running, Error> {

@@ -13,6 +13,8 @@ pub struct Error {
     pub class: Class,
     /// `errorType`, `errorMessage` and all other members that the function sent.
     pub payload: Value,
+    /// The payload as the function wrote it, white space included.
+    pub(crate) sent: Option<String>,
     /// When an HTTP service asks to be called again.
     pub retry_after_ms: Option<u64>,
     /// An HTTP service has refused the call, and would refuse it again.
@@ -29,14 +31,23 @@ impl Error {
     pub(crate) fn of(payload: Value, class: Class) -> Self {
         let error_type = payload.get("errorType").and_then(Value::as_str);
         let error_type = error_type.unwrap_or("Lambda.Unknown").to_owned();
-        Self { error_type, class, payload, retry_after_ms: None, permanent: false }
+        Self { error_type, class, payload, sent: None, retry_after_ms: None, permanent: false }
+    }
+
+    /// The payload's text: the function's own, where it sent one.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.sent.clone().unwrap_or_else(|| self.payload.to_string())
     }
 
     /// What the code has raised. A value that is not an object becomes the message of one; `named` is the name that
     /// came beside it.
     pub(crate) fn raised(body: &[u8], named: Option<&str>) -> Self {
         match serde_json::from_slice(body) {
-            Ok(Value::Object(object)) => Self::of(Value::Object(object), Class::User),
+            Ok(Value::Object(object)) => {
+                let sent = String::from_utf8(body.to_vec()).ok();
+                Self { sent, ..Self::of(Value::Object(object), Class::User) }
+            }
             _ => {
                 let mut object = Map::new();
                 if let Some(name) = named {
@@ -144,6 +155,9 @@ mod tests {
         let body = br#"{"errorMessage":"no","errorType":"Out","stackTrace":[]}"#;
         let payload = serde_json::from_slice(body).unwrap();
         check(&Error::raised(body, Some("other")), "Out", Class::User, payload);
+        let spaced = br#"{ "errorMessage": "no" , "n": 1e2 }"#;
+        assert_eq!(Error::raised(spaced, None).text().as_bytes(), spaced);
+        assert_eq!(Error::raised(b"7", None).text(), r#"{"errorMessage":"7"}"#);
         let message = json!({ "errorMessage": "no\u{fffd}" });
         check(&Error::raised(b"no\xff", None), "Lambda.Unknown", Class::User, message);
         let named = json!({ "errorType": "Out", "errorMessage": "7" });

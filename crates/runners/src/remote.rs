@@ -44,6 +44,17 @@ impl Invocation {
     }
 }
 
+/// A function to call, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// A name or an ARN.
+    pub function: &'a str,
+    pub qualifier: Option<&'a str>,
+    pub invocation: Invocation,
+    /// Whether the end of the function's log is to come with the answer.
+    pub log_tail: bool,
+}
+
 /// What the endpoint answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invoked {
@@ -52,6 +63,8 @@ pub struct Invoked {
     pub payload: Bytes,
     /// The payload is an error that the function raised, or that befell it.
     pub failed: bool,
+    /// The end of the function's log in Base64.
+    pub log_result: Option<String>,
 }
 
 /// The endpoint has not called the function: the names are those of Step Functions.
@@ -76,15 +89,8 @@ impl RemoteLambda {
         Self { client, endpoint, signing }
     }
 
-    /// Calls a function by its name or ARN.
-    pub async fn invoke(
-        &self,
-        function: &str,
-        qualifier: Option<&str>,
-        how: Invocation,
-        call: &Call,
-    ) -> Result<Invoked, Refusal> {
-        let request = self.request(function, qualifier, how, call);
+    pub async fn invoke(&self, asked: Asked<'_>, call: &Call) -> Result<Invoked, Refusal> {
+        let request = self.request(asked, call);
         match self.client.send(request).await {
             Ok(response) if response.status.is_success() => Ok(invoked(response)),
             Ok(response) => Err(refused(&response)),
@@ -95,21 +101,19 @@ impl RemoteLambda {
         }
     }
 
-    fn request(
-        &self,
-        function: &str,
-        qualifier: Option<&str>,
-        how: Invocation,
-        call: &Call,
-    ) -> Request {
-        let mut url =
-            format!("{}/2015-03-31/functions/{}/invocations", self.endpoint, encoded(function));
-        if let Some(qualifier) = qualifier {
+    fn request(&self, asked: Asked<'_>, call: &Call) -> Request {
+        let function = encoded(asked.function);
+        let mut url = format!("{}/2015-03-31/functions/{function}/invocations", self.endpoint);
+        if let Some(qualifier) = asked.qualifier {
             url.push_str(&format!("?Qualifier={}", encoded(qualifier)));
         }
         let mut request = Request::new(Method::POST, url).body(call.payload.clone());
         let name = HeaderName::from_static("x-amz-invocation-type");
-        request = request.header(name, HeaderValue::from_static(how.as_str()));
+        request = request.header(name, HeaderValue::from_static(asked.invocation.as_str()));
+        if asked.log_tail {
+            let name = HeaderName::from_static("x-amz-log-type");
+            request = request.header(name, HeaderValue::from_static("Tail"));
+        }
         let context = call.client_context.as_deref().map(|context| STANDARD.encode(context));
         if let Some(context) = context.and_then(|context| HeaderValue::try_from(context).ok()) {
             request = request.header(HeaderName::from_static("x-amz-client-context"), context);
@@ -124,6 +128,7 @@ fn invoked(response: Response) -> Invoked {
         status: response.status.as_u16(),
         executed_version: header(&response.headers, "x-amz-executed-version"),
         failed: response.headers.contains_key("x-amz-function-error"),
+        log_result: header(&response.headers, "x-amz-log-result"),
         payload: response.body,
     }
 }

@@ -23,3 +23,7 @@ def fails(event, context):
 
 def slow(event, context):
     time.sleep(60)
+
+
+def says(event, context):
+    print("well")

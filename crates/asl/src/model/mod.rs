@@ -25,7 +25,7 @@ pub use flow::{Assign, DataFlow, JsonPathFlow, JsonataFlow, OptionalPath, Payloa
 pub use map::{
     ExecutionType, ItemBatcher, ItemReader, Items, Map, Mode, ReaderConfig, ResultWriter,
 };
-pub use resource::{Pattern, Resource, function_name};
+pub use resource::{Pattern, Resource, function_event, function_name};
 pub use retry::{Catcher, Jitter, Retrier};
 
 /// STANDARD or EXPRESS: decides which tasks a definition may use.

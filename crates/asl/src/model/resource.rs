@@ -1,5 +1,9 @@
 //! What a Task's `Resource` names.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 /// A resource by how it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource {
@@ -107,6 +111,19 @@ pub fn function_name(text: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// The text of the event that `lambda:invoke` sends, by its parameter `Payload`: a string is that text, and must be
+/// JSON; null is an empty object, as is nothing.
+pub fn function_event(payload: Option<&Value>) -> Result<Cow<'_, str>, serde_json::Error> {
+    match payload {
+        None | Some(Value::Null) => Ok("{}".into()),
+        Some(Value::String(text)) => {
+            serde_json::from_str::<Value>(text)?;
+            Ok(text.into())
+        }
+        Some(value) => Ok(value.to_string().into()),
+    }
+}
+
 impl Pattern {
     fn split(text: &str) -> (&str, Self) {
         for (suffix, pattern) in [
@@ -136,6 +153,7 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn functions_have_many_names() {
@@ -147,6 +165,21 @@ mod tests {
         check("123456789012:function:f", Some("f"));
         check("arn:aws:lambda:us-east-1:123456789012:function:", None);
         check("", None);
+    }
+
+    #[test]
+    fn events_are_texts() {
+        let check = |payload: Value, expected: Option<&str>| {
+            assert_eq!(function_event(Some(&payload)).ok().as_deref(), expected, "{payload}");
+        };
+        check(json!({ "a": 1 }), Some("{\"a\":1}"));
+        check(json!("{ \"a\": 1.0 }"), Some("{ \"a\": 1.0 }"));
+        check(json!("\"text\""), Some("\"text\""));
+        check(json!("[]"), Some("[]"));
+        check(json!("text"), None);
+        check(json!(""), None);
+        check(Value::Null, Some("{}"));
+        assert_eq!(function_event(None).unwrap(), "{}");
     }
 
     #[test]

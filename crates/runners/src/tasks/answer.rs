@@ -13,15 +13,19 @@ use crate::remote::cause;
 const ERROR_CHARS_MAX: usize = 256;
 const CAUSE_CHARS_MAX: usize = 32_768;
 
-/// The output of a task by the payload that its function returned.
-pub(super) fn output(
-    payload: &[u8],
-    target: &Target,
-    status: u16,
-    version: &str,
-    request_id: &str,
-) -> Result<Payload, Failure> {
-    let text = std::str::from_utf8(payload).unwrap_or_default();
+/// What a function or its endpoint answered.
+pub(super) struct Answered<'a> {
+    pub(super) payload: &'a [u8],
+    pub(super) status: u16,
+    pub(super) version: &'a str,
+    pub(super) request_id: &'a str,
+    /// In Base64, if the task asks for it.
+    pub(super) log_result: Option<String>,
+}
+
+/// The output of a task by what its function answered.
+pub(super) fn output(answered: &Answered<'_>, target: &Target) -> Result<Payload, Failure> {
+    let text = std::str::from_utf8(answered.payload).unwrap_or_default();
     if target.form == Form::Result {
         return Payload::from_text(text).map_err(|error| invalid(&error));
     }
@@ -31,7 +35,7 @@ pub(super) fn output(
         (_, "") => json!(""),
         (_, text) => serde_json::from_str(text).map_err(|error| invalid(&error))?,
     };
-    Ok(Payload::new(wrapped(value, text.len(), status, version, request_id)))
+    Ok(Payload::new(wrapped(value, answered)))
 }
 
 /// It nests too deep: that it is JSON has been seen.
@@ -40,30 +44,42 @@ fn invalid(error: &serde_json::Error) -> Failure {
 }
 
 /// As the service wraps an answer, with the headers that are the same everywhere.
-fn wrapped(payload: Value, length: usize, status: u16, version: &str, request_id: &str) -> Value {
-    let headers = [
-        ("X-Amz-Executed-Version", version.to_owned()),
-        ("x-amzn-RequestId", request_id.to_owned()),
-        ("Content-Length", length.to_string()),
-        ("Content-Type", "application/json".to_owned()),
-    ];
+fn wrapped(payload: Value, answered: &Answered<'_>) -> Value {
+    let Answered { status, version, request_id, log_result, .. } = answered;
+    let headers = headers(answered);
     let one = headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let all = headers.iter().map(|(name, value)| ((*name).to_owned(), json!([value])));
-    json!({
-        "ExecutedVersion": version,
-        "Payload": payload,
-        "SdkHttpMetadata": {
-            "AllHttpHeaders": all.collect::<serde_json::Map<_, _>>(),
-            "HttpHeaders": one.collect::<serde_json::Map<_, _>>(),
-            "HttpStatusCode": status,
-        },
-        "SdkResponseMetadata": { "RequestId": request_id },
-        "StatusCode": status,
-    })
+    let mut wrapped = json!({ "ExecutedVersion": version });
+    if let Some(log) = log_result {
+        wrapped["LogResult"] = json!(log);
+    }
+    wrapped["Payload"] = payload;
+    wrapped["SdkHttpMetadata"] = json!({
+        "AllHttpHeaders": all.collect::<serde_json::Map<_, _>>(),
+        "HttpHeaders": one.collect::<serde_json::Map<_, _>>(),
+        "HttpStatusCode": status,
+    });
+    wrapped["SdkResponseMetadata"] = json!({ "RequestId": request_id });
+    wrapped["StatusCode"] = json!(status);
+    wrapped
 }
 
-/// `resource` as a message about its result names it.
-pub(super) fn failure(error: &Error, resource: &str) -> Failure {
+fn headers(answered: &Answered<'_>) -> Vec<(&'static str, String)> {
+    let mut headers = vec![
+        ("X-Amz-Executed-Version", answered.version.to_owned()),
+        ("x-amzn-RequestId", answered.request_id.to_owned()),
+        ("Content-Length", answered.payload.len().to_string()),
+        ("Content-Type", "application/json".to_owned()),
+    ];
+    if let Some(log) = &answered.log_result {
+        headers.insert(0, ("X-Amz-Log-Result", log.clone()));
+    }
+    headers
+}
+
+/// `resource` as a message about its result names it. The cause of a function that is the resource itself is the
+/// function's own text; that of `lambda:invoke` has been read and written again, as `Payload` of a result has.
+pub(super) fn failure(error: &Error, form: Form, resource: &str) -> Failure {
     if error.class == Class::DataLimitExceeded {
         let cause = format!(
             "The state/task '{resource}' returned a result with a size exceeding the maximum \
@@ -71,7 +87,10 @@ pub(super) fn failure(error: &Error, resource: &str) -> Failure {
         );
         return Failure::new(DATA_LIMIT_EXCEEDED, cause);
     }
-    let payload = error.payload.to_string();
+    let payload = match form {
+        Form::Result => error.text(),
+        Form::Invocation | Form::Sdk => error.payload.to_string(),
+    };
     if error.payload.get("errorType").is_none() {
         let cause = "The cause could not be determined because Lambda did not return an error type. \
                      Returned payload: ";
@@ -100,7 +119,7 @@ mod tests {
     use super::*;
 
     fn check(error: &Error, name: &str, cause: &str) {
-        let failure = failure(error, "lambda");
+        let failure = failure(error, Form::Invocation, "lambda");
         assert_eq!((failure.name(), failure.cause.as_deref()), (name, Some(cause)));
     }
 
@@ -112,6 +131,8 @@ mod tests {
             "OutOfStockError",
             r#"{"errorMessage":"no widgets left","errorType":"OutOfStockError"}"#,
         );
+        let own = failure(&Error::raised(body, None), Form::Result, "arn").cause.unwrap();
+        assert_eq!(own.as_bytes(), body);
         check(
             &Error::raised(br#"{"a":1}"#, None),
             "Lambda.Unknown",
@@ -125,7 +146,7 @@ mod tests {
              bytes service limit.",
         );
         let long = Error::new(&"e".repeat(300), Class::User, "m".repeat(40_000));
-        let failure = failure(&long, "lambda");
+        let failure = failure(&long, Form::Result, "lambda");
         assert_eq!(failure.name().len(), ERROR_CHARS_MAX);
         assert_eq!(failure.cause.unwrap().len(), CAUSE_CHARS_MAX);
     }

@@ -16,13 +16,15 @@ use everstep_interpreter::{Failure, Payload, attempt_name};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use self::answer::Answered;
 use self::request::{Form, Request, Target};
 use crate::call::{Call, Outcome};
 use crate::error::Error;
 use crate::host::Host;
 use crate::http::{self, Service};
 use crate::lock::lock;
-use crate::remote::{Invocation, Invoked, RemoteLambda};
+use crate::log_result::log_result;
+use crate::remote::{Asked, Invocation, Invoked, RemoteLambda};
 
 /// How long a URL may take; a state's own timeout cancels its task before.
 const POST_MS_MAX: u64 = 15 * 60 * 1000;
@@ -134,7 +136,7 @@ impl Means {
             Call { request_id: request_id.to_owned(), payload, attempt: 1, ..Call::default() };
         let service = Service { url, shown: url, headers: &[], timeout_ms: POST_MS_MAX };
         let answer = http::post(&self.client, &service, call).await;
-        let answer = answer.map_err(|error| answer::failure(&error, url));
+        let answer = answer.map_err(|error| answer::failure(&error, Form::Result, url));
         Some(answer.and_then(|body| {
             let text = std::str::from_utf8(&body).unwrap_or_default();
             Payload::from_text(text)
@@ -186,19 +188,25 @@ impl Means {
     ) -> Option<Result<Payload, Failure>> {
         let (function, id) = (&target.name.function, call.request_id.clone());
         let version = self.host.version(function).unwrap_or_default();
+        let answered = |status, payload, log_result| {
+            let (version, request_id) = (&*version, &*id);
+            answer::output(&Answered { payload, status, version, request_id, log_result }, target)
+        };
         match target.how {
             Invocation::RequestResponse => {}
             Invocation::Event => {
                 let accepted = self.accept(function, call).await;
-                return Some(
-                    accepted.and_then(|()| answer::output(b"", target, 202, &version, &id)),
-                );
+                return Some(accepted.and_then(|()| answered(202, b"", None)));
             }
-            Invocation::DryRun => return Some(answer::output(b"", target, 204, &version, &id)),
+            Invocation::DryRun => return Some(answered(204, b"", None)),
         }
-        Some(match self.host.invoke(function, call).await.outcome {
-            Outcome::Succeeded { payload } => answer::output(&payload, target, 200, &version, &id),
-            Outcome::Failed { error } => Err(answer::failure(&error, place)),
+        let ended = self.host.invoke(function, call).await;
+        Some(match ended.outcome {
+            Outcome::Succeeded { payload } => {
+                let log = target.log_tail.then(|| log_result(&id, &version, &ended.log));
+                answered(200, &payload, log)
+            }
+            Outcome::Failed { error } => Err(answer::failure(&error, target.form, place)),
             Outcome::Throttled => Err(answer::throttled(&id)),
             Outcome::NotFound => Err(answer::not_found(&self.arn(target), &id)),
             Outcome::Cancelled => return None,
@@ -234,12 +242,14 @@ async fn there(
     // In an ARN, the qualifier is there already.
     let qualifier = target.name.qualifier.as_deref();
     let qualifier = qualifier.filter(|qualifier| !function.ends_with(&format!(":{qualifier}")));
-    let invoked = remote.invoke(function, qualifier, target.how, call).await;
-    let Invoked { status, executed_version, payload, failed } =
+    let (invocation, log_tail) = (target.how, target.log_tail);
+    let invoked = remote.invoke(Asked { function, qualifier, invocation, log_tail }, call).await;
+    let Invoked { status, executed_version, payload, failed, log_result } =
         invoked.map_err(|refusal| Failure::new(refusal.error, refusal.cause))?;
     if failed {
-        return Err(answer::failure(&Error::raised(&payload, None), place));
+        return Err(answer::failure(&Error::raised(&payload, None), target.form, place));
     }
-    let version = executed_version.unwrap_or_else(|| "$LATEST".to_owned());
-    answer::output(&payload, target, status, &version, &call.request_id)
+    let version = &*executed_version.unwrap_or_else(|| "$LATEST".to_owned());
+    let (payload, request_id) = (&*payload, &*call.request_id);
+    answer::output(&Answered { payload, status, version, request_id, log_result }, target)
 }

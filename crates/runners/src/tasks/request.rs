@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use everstep_asl::model::Resource;
+use everstep_asl::model::{Resource, function_event};
 use everstep_interpreter::Failure;
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ pub(super) struct Target {
     pub(super) how: Invocation,
     /// JSON.
     pub(super) client_context: Option<String>,
+    /// Whether the end of the function's log is part of the result.
+    pub(super) log_tail: bool,
     pub(super) form: Form,
 }
 
@@ -73,6 +75,7 @@ pub(super) fn read(resource: &Resource, parameters: &Value) -> Result<Request, F
                 payload,
                 how,
                 client_context: None,
+                log_tail: false,
                 form,
             })))
         }
@@ -117,18 +120,25 @@ fn invocation(parameters: &Value, form: Form) -> Result<Target, Failure> {
             return Err(refusal(&text));
         }
     };
+    let log_tail = match text("LogType") {
+        None | Some("None") => false,
+        Some("Tail") => true,
+        Some(other) => {
+            let text = format!("the parameter LogType must be None or Tail, not '{other}'");
+            return Err(refusal(&text));
+        }
+    };
     let client_context = text("ClientContext").map(context).transpose()?;
-    Ok(Target { name, payload: payload(parameters, form), how, client_context, form })
+    let payload = event(parameters.get("Payload"))?;
+    Ok(Target { name, payload, how, client_context, log_tail, form })
 }
 
-/// An SDK takes a string for the text of the payload; the optimised integration takes any value for the
-/// payload itself.
-fn payload(parameters: &Value, form: Form) -> String {
-    match (parameters.get("Payload"), form) {
-        (None, _) => "{}".to_owned(),
-        (Some(Value::String(text)), Form::Sdk) => text.clone(),
-        (Some(value), _) => value.to_string(),
-    }
+/// What Lambda refuses is not sent.
+fn event(payload: Option<&Value>) -> Result<String, Failure> {
+    function_event(payload).map(Into::into).map_err(|error| {
+        let text = format!("Could not parse request body into json: {error}");
+        Failure::new("Lambda.InvalidRequestContentException", text)
+    })
 }
 
 fn context(text: &str) -> Result<String, Failure> {
@@ -179,6 +189,11 @@ mod tests {
         assert_eq!((&*read.payload, read.how), ("{\"a\":1}", Invocation::RequestResponse));
         assert_eq!(read.name, name("f", Some("2"), None));
         assert_eq!(target(json!({ "FunctionName": "f" })).payload, "{}");
+        let payload = |payload| target(json!({ "FunctionName": "f", "Payload": payload })).payload;
+        assert_eq!(payload(json!("{\"a\": 1}")), "{\"a\": 1}");
+        assert_eq!(payload(Value::Null), "{}");
+        assert!(target(json!({ "FunctionName": "f", "LogType": "Tail" })).log_tail);
+        assert!(!target(json!({ "FunctionName": "f", "LogType": "None" })).log_tail);
         let event = target(json!({ "FunctionName": "f", "InvocationType": "Event" }));
         assert_eq!(event.how, Invocation::Event);
         let context = STANDARD.encode(r#"{"custom":{}}"#);
@@ -192,6 +207,12 @@ mod tests {
             (INVOKE, json!({}), "States.Runtime"),
             (INVOKE, json!({ "FunctionName": 7 }), "States.Runtime"),
             (INVOKE, json!({ "FunctionName": "f", "InvocationType": "Later" }), "States.Runtime"),
+            (INVOKE, json!({ "FunctionName": "f", "LogType": "All" }), "States.Runtime"),
+            (
+                INVOKE,
+                json!({ "FunctionName": "f", "Payload": "text" }),
+                "Lambda.InvalidRequestContentException",
+            ),
             (
                 INVOKE,
                 json!({ "FunctionName": "f", "ClientContext": "?" }),

@@ -268,11 +268,11 @@ impl Worker {
             }
             ApiRequest::Response { id, body } => self.answered(&id, reply, |job| match body {
                 Sent::Whole(body) => finished(job, body),
-                Sent::TooLarge => Err(Error::too_large()),
-                Sent::Failed { named, body } => Err(Error::raised(&body, Some(&named))),
+                Sent::TooLarge => Err(Error::too_large().into()),
+                Sent::Failed { named, body } => Err(Error::raised(&body, Some(&named)).into()),
             }),
             ApiRequest::Error { id, body, named } => {
-                self.answered(&id, reply, |_| Err(Error::raised(&body, named.as_deref())));
+                self.answered(&id, reply, |_| Err(Error::raised(&body, named.as_deref()).into()));
             }
         }
     }
@@ -374,7 +374,7 @@ impl Worker {
         &mut self,
         id: &str,
         reply: oneshot::Sender<Answer>,
-        result: impl FnOnce(&Job) -> Result<Bytes, Error>,
+        result: impl FnOnce(&Job) -> Result<Bytes, Box<Error>>,
     ) {
         let job = match self.call_ended(id) {
             Ok(job) => job,
@@ -393,7 +393,7 @@ impl Worker {
         };
         let outcome = match result {
             Ok(payload) => Outcome::Succeeded { payload },
-            Err(error) => Outcome::Failed { error: Box::new(error) },
+            Err(error) => Outcome::Failed { error },
         };
         let log = self.process.output.tail();
         job.end(Ended { outcome, worker_pid: Some(self.process.pid), log, receipt });
@@ -525,10 +525,10 @@ impl State {
     }
 }
 
-fn finished(job: &Job, body: Bytes) -> Result<Bytes, Error> {
+fn finished(job: &Job, body: Bytes) -> Result<Bytes, Box<Error>> {
     match check_json(&body) {
         Ok(()) => Ok(body),
-        Err(why) => Err(Error::invalid_response(&job.call.request_id, &why)),
+        Err(why) => Err(Error::invalid_response(&job.call.request_id, &why).into()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use everstep_asl::model::Resource;
 use everstep_client::{Client, Credentials};
 use everstep_executions::{Job, Mailbox, Message, Report, Task, TaskRunner};
@@ -77,6 +79,10 @@ async fn functions_are_called_by_either_resource() {
     let sdk = "arn:aws:states:::aws-sdk:lambda:invoke";
     let wrapped = output(&tasks, sdk, json!({ "FunctionName": ARN, "Payload": [1] })).await;
     assert_eq!(wrapped["Payload"], "[1]");
+    let text = json!({ "FunctionName": "f", "Payload": "{\"a\":1}" });
+    assert_eq!(output(&tasks, INVOKE, text).await["Payload"], json!({ "a": 1 }));
+    let nothing = json!({ "FunctionName": "f", "Payload": null });
+    assert_eq!(output(&tasks, INVOKE, nothing).await["Payload"], json!({}));
     let context = "eyJjdXN0b20iOnsiYSI6ImIifX0=";
     let parameters = json!({
         "FunctionName": "f:live", "Payload": doing("context", 60_000), "ClientContext": context
@@ -94,8 +100,18 @@ async fn failures_are_those_of_step_functions() {
     let id = task(ARN, json!(0)).0.request_id();
     let (error, cause) = failure(&tasks, ARN, doing("raise", 0)).await;
     assert_eq!(error, "OutOfStockError");
+    // The function's own text, with the spaces of Python.
+    let begin =
+        r#"{"errorMessage": "no widgets left", "errorType": "OutOfStockError", "requestId": ""#;
+    assert!(cause.starts_with(&format!("{begin}{id}\", \"stackTrace\": [")), "{cause}");
+    let parameters = json!({ "FunctionName": "f", "Payload": doing("raise", 0) });
+    let (_, cause) = failure(&tasks, INVOKE, parameters).await;
     let begin = r#"{"errorMessage":"no widgets left","errorType":"OutOfStockError","requestId":""#;
     assert!(cause.starts_with(&format!("{begin}{id}\",\"stackTrace\":[")), "{cause}");
+    let parameters = json!({ "FunctionName": "f", "Payload": "text" });
+    let (error, cause) = failure(&tasks, INVOKE, parameters).await;
+    assert_eq!(error, "Lambda.InvalidRequestContentException");
+    assert!(cause.starts_with("Could not parse request body into json: expected"), "{cause}");
     let (error, cause) = failure(&tasks, ARN, doing("exit", 3)).await;
     let payload = json!({
         "errorType": "Runtime.ExitError",
@@ -119,6 +135,22 @@ async fn failures_are_those_of_step_functions() {
     let (error, cause) = failure(&tasks, "arn:aws:states:::sqs:sendMessage", json!({})).await;
     assert_eq!(error, "States.Runtime");
     assert!(cause.contains("arn:aws:states:::sqs:sendMessage"), "{cause}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_log_comes_with_the_result() {
+    let fixture = Fixture::python(|_| {});
+    let tasks = Tasks::new(fixture.host.clone(), client());
+    let quiet = json!({ "FunctionName": "f", "Payload": doing("say", 0) });
+    assert_eq!(output(&tasks, INVOKE, quiet.clone()).await.get("LogResult"), None);
+    let mut loud = quiet;
+    loud["LogType"] = json!("Tail");
+    let wrapped = output(&tasks, INVOKE, loud).await;
+    let id = task(ARN, json!(0)).0.request_id();
+    let expected = format!("START RequestId: {id} Version: $LATEST\nsaid\nEND RequestId: {id}\n");
+    let expected = STANDARD.encode(expected);
+    assert_eq!(wrapped["LogResult"], expected);
+    assert_eq!(wrapped["SdkHttpMetadata"]["HttpHeaders"]["X-Amz-Log-Result"], expected);
 }
 
 /// Takes all, and keeps them.
@@ -191,8 +223,11 @@ async fn functions_that_are_not_here_are_called_there() {
         let remote = RemoteLambda::new(client(), &stub.url, "eu-west-1", Some(credentials.clone()));
         Tasks::new(fixture.host.clone(), client()).with_remote(remote)
     };
-    let stub = Stub::serve("200 OK\r\nX-Amz-Executed-Version: 3", "{\"b\":2}").await;
-    let parameters = json!({ "FunctionName": "there", "Qualifier": "live", "Payload": { "a": 1 } });
+    let head = "200 OK\r\nX-Amz-Executed-Version: 3\r\nX-Amz-Log-Result: c2FpZA==";
+    let stub = Stub::serve(head, "{\"b\":2}").await;
+    let parameters = json!({
+        "FunctionName": "there", "Qualifier": "live", "Payload": { "a": 1 }, "LogType": "Tail"
+    });
     let wrapped = output(&tasks(&stub), INVOKE, parameters).await;
     assert_eq!(
         (&wrapped["Payload"], &wrapped["ExecutedVersion"]),
@@ -203,9 +238,11 @@ async fn functions_that_are_not_here_are_called_there() {
     assert!(asked.starts_with(line), "{asked}");
     assert!(asked.contains("authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{asked}");
     assert!(asked.contains("x-amz-invocation-type: RequestResponse"), "{asked}");
+    assert!(asked.contains("x-amz-log-type: Tail"), "{asked}");
+    assert_eq!(wrapped["LogResult"], "c2FpZA==");
     assert!(asked.ends_with("{\"a\":1}"), "{asked}");
 
-    let raised = r#"{"errorMessage":"no","errorType":"OutOfStockError"}"#;
+    let raised = r#"{"errorMessage": "no", "errorType": "OutOfStockError"}"#;
     let stub = Stub::serve("200 OK\r\nX-Amz-Function-Error: Unhandled", raised).await;
     let there = ARN.replace("function:f", "function:there");
     let expected = ("OutOfStockError".to_owned(), raised.to_owned());

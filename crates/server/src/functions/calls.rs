@@ -113,7 +113,7 @@ fn outcome(
             Outcome::Succeeded { output: payload.to_vec(), worker_pid, log }
         }
         Came::Failed { error } => {
-            let payload = Some(error.payload.to_string().into_bytes());
+            let payload = Some(error.text().into_bytes());
             let failure = Failure {
                 stack: stack(&error.payload),
                 log,

@@ -76,6 +76,9 @@ def handler(event, context):
         time.sleep(with_)
     if do == "large":
         return "x" * with_
+    if do == "say":
+        print("said")
+        return event
     if do == "pid":
         return [os.getpid(), calls]
     if do == "environment":

@@ -4,13 +4,12 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response, Uri};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use everstep_runners::log_result;
 use serde_json::{Map, Value};
 
 use super::{named, of_query, refused};
 use crate::functions::{InvocationType, Invoke, Invoked, Refusal};
 
-/// As much of a log as Lambda shows.
-const LOG_BYTES_MAX: usize = 4096;
 /// Lambda's own limit on a client context, in bytes of Base64.
 const CONTEXT_BYTES_MAX: usize = 3583;
 
@@ -81,7 +80,8 @@ fn answer(invocation_type: InvocationType, tail: bool, invoked: Invoked) -> Resp
         InvocationType::Event => 202,
         InvocationType::DryRun => 204,
     };
-    let log = (tail && invocation_type == InvocationType::RequestResponse).then(|| log(&invoked));
+    let log = (tail && invocation_type == InvocationType::RequestResponse)
+        .then(|| log_result(&invoked.id, &invoked.version, &invoked.log));
     let mut response = Response::builder()
         .status(status)
         .header("x-amzn-RequestId", invoked.id)
@@ -91,19 +91,9 @@ fn answer(invocation_type: InvocationType, tail: bool, invoked: Invoked) -> Resp
         response = response.header("X-Amz-Function-Error", "Unhandled");
     }
     if let Some(log) = log {
-        response = response.header("X-Amz-Log-Result", STANDARD.encode(log));
+        response = response.header("X-Amz-Log-Result", log);
     }
     response.body(invoked.payload.into()).expect("its headers are plain text")
-}
-
-/// The last four kilobytes of what the code wrote, between the lines that Lambda puts around it.
-fn log(invoked: &Invoked) -> Vec<u8> {
-    let Invoked { id, version, log, .. } = invoked;
-    let mut text = format!("START RequestId: {id} Version: {version}\n");
-    log.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
-    text.push_str(&format!("END RequestId: {id}\n"));
-    let from = text.ceil_char_boundary(text.len().saturating_sub(LOG_BYTES_MAX));
-    text.split_off(from).into_bytes()
 }
 
 #[cfg(test)]
