@@ -206,7 +206,7 @@ impl Prepared {
     pub fn identity(&self, execution_arn: &str) -> Identity {
         Identity {
             execution_arn: execution_arn.into(),
-            execution_name: execution_arn.rsplit(':').next().unwrap_or_default().into(),
+            execution_name: execution_name(execution_arn).into(),
             ..self.anybody.clone()
         }
     }
@@ -225,6 +225,11 @@ impl Prepared {
         let (is_light, is_slow) = (program.machine.is_light(), AtomicBool::default());
         Ok(Self { id, revision, program, activities, is_light, is_slow, anybody })
     }
+}
+
+/// The name in an execution's ARN. That of an EXPRESS execution has an id behind it.
+fn execution_name(arn: &str) -> &str {
+    arn.split(':').nth(7).unwrap_or_default()
 }
 
 fn activities(machine: &Machine) -> Vec<String> {

@@ -11,6 +11,7 @@ use crate::execution::Execution;
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Extra<'a> {
     pub(crate) item: Option<(usize, &'a Value)>,
+    /// The attempt of a task that has a token.
     pub(crate) task: Option<Attempt>,
 }
 
@@ -26,7 +27,7 @@ impl Execution {
         execution["Name"] = json!(&*identity.execution_name);
         execution["RoleArn"] = json!(&*identity.role_arn);
         execution["StartTime"] = json!(timestamp::format_millis(self.started_ms));
-        // EXPRESS workflows cannot be redriven.
+        // EXPRESS workflows cannot be redriven: recorded contexts of them have no such field.
         if !identity.execution_arn.contains(":express:") {
             execution["RedriveCount"] = json!(self.redrives);
         }

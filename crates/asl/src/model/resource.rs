@@ -86,6 +86,12 @@ impl Resource {
         }
     }
 
+    /// Whether something else finishes the task: its context object has a token then.
+    #[must_use]
+    pub fn has_token(&self) -> bool {
+        self.pattern() != Pattern::RequestResponse
+    }
+
     /// Whether a Lambda function does the work, by either way of naming it.
     #[must_use]
     pub fn is_lambda(&self) -> bool {

@@ -26,7 +26,7 @@ pub(crate) fn run(
     }
     let input = decider.input(id);
     let attempt = Attempt { frame: id, number: decider.execution.attempts };
-    let evaluation = decider.evaluation(id, Extra { task: Some(attempt), ..Extra::default() });
+    let evaluation = decider.evaluation(id, extra(task, attempt));
     let bytes_max = decider.execution.program.limits.payload_bytes;
     let Call { parameters, credentials, timeout_seconds, heartbeat_seconds } =
         call(&evaluation, state, task, &input, bytes_max)?;
@@ -41,6 +41,12 @@ pub(crate) fn run(
         credentials,
     });
     Ok(())
+}
+
+/// Whether there is a token is recorded: `.sync` has one too.
+fn extra(task: &Task, attempt: Attempt) -> Extra<'static> {
+    let token = task.resource.has_token().then_some(attempt);
+    Extra { task: token, ..Extra::default() }
 }
 
 /// What a task is called with.
@@ -87,8 +93,7 @@ pub(crate) fn succeeded(decider: &mut Decider<'_>, attempt: Attempt, output: Pay
     }
     decider.emit(Event::TaskSucceeded { attempt, at_ms: decider.now_ms, output: output.clone() });
     let input = decider.input(id);
-    let extra = Extra { task: Some(attempt), ..Extra::default() };
-    let finished = decider.evaluation(id, extra).finish(state, &input, output);
+    let finished = decider.evaluation(id, extra(task, attempt)).finish(state, &input, output);
     match finished.and_then(|finished| decider.exit(id, finished, &task.transition)) {
         Ok(()) => decider.wake(id),
         Err(fault) => decider.fault(id, fault),

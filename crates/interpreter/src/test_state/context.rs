@@ -1,6 +1,6 @@
 //! A context object that the request brings.
 
-use everstep_asl::model::{Kind, Pattern, State};
+use everstep_asl::model::{Kind, State};
 use serde_json::{Map, Value};
 
 use super::request::RequestError;
@@ -73,9 +73,8 @@ fn check_type(expected: Type, value: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Whether the state's task is one that something else finishes.
 pub(super) fn has_token(state: &State) -> bool {
-    matches!(&state.kind, Kind::Task(task) if task.resource.pattern() != Pattern::RequestResponse)
+    matches!(&state.kind, Kind::Task(task) if task.resource.has_token())
 }
 
 fn refused(why: &str) -> RequestError {

@@ -4,6 +4,7 @@
 mod random;
 mod world;
 
+mod aws_context;
 mod aws_redrive;
 mod aws_variables;
 mod dialects_page;

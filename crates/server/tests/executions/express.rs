@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use everstep_api::protocol::Operation;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, PLACE, fail, pass, text, wait};
 
@@ -49,6 +49,26 @@ async fn express_executions() {
     }
     let body = json!({ "stateMachineArn": machine });
     fixture.refused(Operation::ListExecutions, body, "StateMachineTypeNotSupported", kind).await;
+}
+
+/// Recorded: the name is without the id behind it, and there is no `RedriveCount`.
+#[tokio::test]
+async fn the_context_of_an_express_execution() {
+    let fixture = Fixture::new();
+    let mut definition = pass();
+    definition["States"]["P"]["Parameters"] = json!({ "execution.$": "$$.Execution" });
+    let machine = fixture.machine("x", definition, true).await;
+    let body = json!({ "stateMachineArn": machine, "name": "e", "input": "[1]" });
+    let answer = fixture.ok(Operation::StartSyncExecution, body).await;
+    let output: Value = serde_json::from_str(text(&answer, "output")).unwrap();
+    let expected = json!({
+        "Id": answer["executionArn"],
+        "Input": [1],
+        "Name": "e",
+        "RoleArn": output["execution"]["RoleArn"],
+        "StartTime": "2023-11-14T22:13:20.123Z",
+    });
+    assert_eq!(output["execution"], expected);
 }
 
 #[tokio::test]
