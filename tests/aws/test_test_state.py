@@ -125,3 +125,38 @@ def test_requests_that_make_no_sense(world, state, options):
     with pytest.raises(ClientError) as raised:
         inspected(world, state, roleArn=ROLE, **options)
     assert raised.value.response["Error"]["Code"] in {"ValidationException", "InvalidDefinition"}
+
+
+def refusal(world, state, **options):
+    with pytest.raises(ClientError) as raised:
+        inspected(world, state, **options)
+    return raised.value.response["Error"]
+
+
+def test_the_context_of_a_test(world):
+    """The name of the execution is the last part of its ARN, which has one part fewer than that of an EXPRESS execution."""
+    state = {"Type": "Pass", "Parameters": {"execution.$": "$$.Execution"}, "End": True}
+    execution = json.loads(inspected(world, state, input="{}")["output"])["execution"]
+    place, kind, machine, name = execution["Id"].rsplit(":", 3)
+    assert (kind, name) == ("express", execution["Name"])
+    assert len(execution["Id"].split(":")) == 8
+    assert sorted(execution) == ["Id", "Input", "Name", "RoleArn", "StartTime"]
+    assert execution["RoleArn"] is None
+
+
+def test_a_task_needs_a_role_or_a_mock(world):
+    task = {"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:sfn:listActivities", "Parameters": {}, "End": True}
+    found = refusal(world, task)
+    assert (found["Code"], found["Message"]) == (
+        "ValidationException",
+        "RoleArn must be specified when testing a Task state",
+    )
+    assert inspected(world, task, mock={"result": '{"Activities":[]}'})["status"] == "SUCCEEDED"
+
+
+def test_secrets_of_a_mock(world):
+    found = refusal(world, TASK, mock={"errorOutput": {"error": "E"}}, revealSecrets=True)
+    assert (found["Code"], found["Message"]) == (
+        "ValidationException",
+        "TestState does not support RevealSecrets when a mock is specified.",
+    )

@@ -34,6 +34,7 @@ pub fn test_state(request: &Request) -> Result<Tested, RequestError> {
     let name = request.state_name.as_deref();
     let found = definition::find(&request.definition, name, request.dialect)?;
     needs_mock(request, &found)?;
+    needs_role(request, &found)?;
     let unchecked = match &request.mock {
         Some(mock) => mock::check(mock, found.state())?,
         None => None,
@@ -68,6 +69,15 @@ fn needs_mock(request: &Request, found: &Found) -> Result<(), RequestError> {
         },
         _ => Ok(()),
     }
+}
+
+/// A task that is really called is called in somebody's name.
+fn needs_role(request: &Request, found: &Found) -> Result<(), RequestError> {
+    let is_called = matches!(found.state().kind, Kind::Task(_)) && request.mock.is_none();
+    if is_called && request.identity.role_arn.is_empty() {
+        return Err(RequestError::invalid("RoleArn must be specified when testing a Task state"));
+    }
+    Ok(())
 }
 
 fn unsupported(what: &str) -> RequestError {

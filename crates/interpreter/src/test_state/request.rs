@@ -122,7 +122,8 @@ impl Request {
         }
         match &self.mock {
             Some(_) if self.reveal_secrets => {
-                Err(RequestError::invalid("revealSecrets cannot be true when a mock is specified"))
+                let message = "TestState does not support RevealSecrets when a mock is specified.";
+                Err(RequestError::invalid(message))
             }
             None if self.context.is_some() => {
                 Err(RequestError::invalid("Context can only be specified together with a mock"))

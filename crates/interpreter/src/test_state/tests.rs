@@ -11,7 +11,7 @@ fn identity() -> Identity {
     Identity {
         execution_arn: Arc::from("arn:aws:states:us-east-1:111111111111:express:m:e"),
         execution_name: Arc::from("e"),
-        role_arn: Arc::from(""),
+        role_arn: Arc::from("arn:aws:iam::111111111111:role/r"),
         machine_arn: Arc::from("arn:aws:states:us-east-1:111111111111:stateMachine:m"),
         machine_name: Arc::from("m"),
         token_key: TokenKey::default(),
@@ -427,7 +427,14 @@ fn some_parameters_need_a_mock_and_one_excludes_it() {
     configured.configuration.map_iteration_failure_count = Some(0);
     refused(configured, "State configuration can only be specified together with a mock");
     let reveals = Request { mock: error("E"), reveal_secrets: true, ..with_body(task()) };
-    refused(reveals, "revealSecrets cannot be true when a mock is specified");
+    refused(reveals, "TestState does not support RevealSecrets when a mock is specified.");
+    let nobody = Identity { role_arn: Arc::from(""), ..identity() };
+    let mut anonymous = Request { identity: nobody, ..with_body(task()) };
+    refused(anonymous.clone(), "RoleArn must be specified when testing a Task state");
+    anonymous.mock = error("E");
+    assert!(test_state(&anonymous).is_ok());
+    anonymous = Request { definition: r#"{"Type":"Succeed"}"#.to_owned(), mock: None, ..anonymous };
+    assert!(test_state(&anonymous).is_ok());
     let mut caused = Request { mock: error("E"), ..mapped() };
     caused.configuration.error_caused_by_state = Some("Outer".to_owned());
     let message =

@@ -57,7 +57,7 @@ fn refused(args: Args<'_>, error: RequestError) -> Error {
 fn identity(service: &Service, args: Args<'_>) -> Identity {
     let name = uuid::Uuid::new_v4().to_string();
     Identity {
-        execution_arn: service.arn(&format!("express:TestState:{name}:{name}")).into(),
+        execution_arn: service.arn(&format!("express:TestState:{name}")).into(),
         execution_name: name.into(),
         role_arn: args.text("roleArn").unwrap_or_default().into(),
         machine_arn: service.arn("stateMachine:TestState").into(),

@@ -14,6 +14,7 @@ use everstep_store::{Batch, MemoryStore, Shard, Space, Store};
 use serde_json::{Value, json};
 
 pub(crate) const PLACE: &str = "arn:aws:states:us-east-1:123456789012";
+pub(crate) const ROLE: &str = "arn:aws:iam::123456789012:role/r";
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A clock that stands still until it is set.
@@ -119,7 +120,7 @@ impl Fixture {
         let body = json!({
             "name": name,
             "definition": definition.to_string(),
-            "roleArn": "arn:aws:iam::123456789012:role/r",
+            "roleArn": ROLE,
             "type": if express { "EXPRESS" } else { "STANDARD" },
             "publish": true,
         });

@@ -3,7 +3,7 @@
 use everstep_api::protocol::Operation;
 use serde_json::json;
 
-use crate::fixture::{Fixture, function, pass, starts, text};
+use crate::fixture::{Fixture, ROLE, function, pass, starts, text};
 
 #[tokio::test]
 async fn what_cannot_be_run_is_refused_by_name() {
@@ -28,7 +28,7 @@ async fn states_are_tested_alone() {
         ("fail", json!({ "status": "FAILED", "error": "Broken", "cause": "on purpose" })),
     ] {
         let definition = function(name)["States"]["T"].to_string();
-        let body = json!({ "definition": definition, "input": "{\"a\":1}", "roleArn": "arn:aws:iam::1:role/r" });
+        let body = json!({ "definition": definition, "input": "{\"a\":1}", "roleArn": ROLE });
         assert_eq!(fixture.ok(test, body).await, expected, "{name}");
     }
     let definition = function("echo")["States"]["T"].to_string();
@@ -39,7 +39,7 @@ async fn states_are_tested_alone() {
     assert_eq!(answer["inspectionData"]["input"], "{}");
     let body = json!({ "definition": "{}" });
     fixture.refused(test, body, "InvalidDefinition", "").await;
-    let body = json!({ "definition": definition, "input": "{" });
+    let body = json!({ "definition": definition, "input": "{", "roleArn": ROLE });
     fixture
         .refused(test, body, "InvalidExecutionInput", "Invalid State Machine Execution Input")
         .await;
@@ -49,6 +49,7 @@ async fn states_are_tested_alone() {
     let mut definition = starts("states:startExecution")["States"]["T"].clone();
     definition["QueryLanguage"] = "JSONata".into();
     let definition = definition.to_string();
-    let body = json!({ "definition": definition, "input": json!({ "StateMachineArn": child }).to_string() });
+    let input = json!({ "StateMachineArn": child }).to_string();
+    let body = json!({ "definition": definition, "input": input, "roleArn": ROLE });
     assert_eq!(fixture.ok(test, body).await["status"], "SUCCEEDED");
 }
