@@ -1,13 +1,14 @@
 """Versions and aliases: what is published stays, and traffic goes by weights."""
 
 import collections
+import datetime
 import json
 
 import pytest
 from botocore.exceptions import ClientError
 
 from definitions import WAIT, passing
-from everstep import ROLE
+from everstep import ROLE, until
 
 
 def two_versions(world):
@@ -119,6 +120,49 @@ def test_routes_that_lead_nowhere(world):
     assert raised.value.response["Error"]["Code"] == "ValidationException"
     with pytest.raises(world.sfn.exceptions.ResourceNotFound):
         world.alias((f"{machine}:9", 100), name="wrong")
+
+
+def test_routes_to_what_is_no_version(world):
+    machine, one, two = two_versions(world)
+    for routes in [[(machine, 100)], [(machine, 70), (two, 30)]]:
+        with pytest.raises(ClientError) as raised:
+            world.alias(*routes)
+        received = ", ".join(arn for arn, _ in routes)
+        found = raised.value.response["Error"]
+        assert (found["Code"], found["Message"]) == (
+            "ValidationException",
+            f"Routing configuration must contain state machine version ARNs. Received: [{received}]",
+        )
+
+
+def later(world, alias):
+    """Waits until the time at which an alias was created is over."""
+    created = world.sfn.describe_state_machine_alias(stateMachineAliasArn=alias)["creationDate"]
+    until(lambda: datetime.datetime.now(datetime.UTC) > created + datetime.timedelta(milliseconds=1))
+    return alias
+
+
+def test_aliases_are_listed_oldest_first_and_deleted_twice(world):
+    machine, one, _ = two_versions(world)
+    aliases = [later(world, world.alias((one, 100), name=name)) for name in ["c", "a", "b"]]
+
+    def listed():
+        answer = world.sfn.list_state_machine_aliases(stateMachineArn=machine)
+        return [row["stateMachineAliasArn"] for row in answer["stateMachineAliases"]]
+
+    assert listed() == aliases
+    for _ in range(2):
+        world.sfn.delete_state_machine_alias(stateMachineAliasArn=aliases[0])
+    assert listed() == aliases[1:]
+
+
+def test_another_description_publishes_no_other_version(world):
+    """The service looks for a version of the current revision, and not at descriptions."""
+    machine = world.machine()
+    one = world.publish(machine, description="first")
+    assert world.publish(machine, description="second") == one
+    assert world.sfn.describe_state_machine(stateMachineArn=one)["description"] == "first"
+    assert len(world.sfn.list_state_machine_versions(stateMachineArn=machine)["stateMachineVersions"]) == 1
 
 
 def test_deleting_a_machine_takes_versions_and_aliases_along(world):

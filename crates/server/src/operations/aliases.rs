@@ -12,14 +12,14 @@ use crate::service::Service;
 /// As many as a machine may have.
 pub(super) const ALIASES_MAX: u32 = 100;
 
-/// A refusal of routes. The service gives the reason; its words are not in the recordings kept here.
+/// A refusal of routes, with the service's reason.
 fn invalid(args: Args<'_>, message: impl Into<String>) -> Error {
     args.error(Name::ValidationException, message).with("reason", "INVALID_ROUTING_CONFIGURATION")
 }
 
 pub(super) fn not_found(args: Args<'_>, arn: &str) -> Error {
-    args.error(Name::ResourceNotFound, format!("Resource not found: '{arn}'"))
-        .with("resourceName", arn)
+    let message = "Request references a resource that does not exist.";
+    args.error(Name::ResourceNotFound, message).with("resourceName", arn)
 }
 
 /// An alias and its machine.
@@ -56,15 +56,12 @@ pub(super) fn routes(args: Args<'_>) -> Result<Option<(String, Vec<Route>)>, Err
         weight: given["weight"].as_f64().unwrap_or_default() as u32,
     };
     let routes: Vec<Route> = given.iter().map(route).collect();
-    let mut machines = Vec::new();
-    for route in &routes {
-        let (machine, number) = qualified(args, &route.version_arn)?;
-        if number.parse::<u32>().is_err() {
-            let message = format!("'{}' is not the ARN of a version", route.version_arn);
-            return Err(invalid(args, message));
-        }
-        machines.push(machine);
-    }
+    let machines: Result<Option<Vec<String>>, Error> =
+        routes.iter().map(|route| versioned(args, &route.version_arn)).collect();
+    let Some(mut machines) = machines? else {
+        let expected = "Routing configuration must contain state machine version ARNs";
+        return Err(invalid(args, received(expected, &routes)));
+    };
     machines.dedup();
     let [machine] = machines.as_slice() else {
         return Err(invalid(args, "Routes must lead to versions of the same state machine"));
@@ -73,16 +70,27 @@ pub(super) fn routes(args: Args<'_>) -> Result<Option<(String, Vec<Route>)>, Err
     Ok(Some((machine.clone(), routes)))
 }
 
-fn balanced(args: Args<'_>, routes: &[Route]) -> Result<(), Error> {
+/// The machine's ARN of a version's; nothing if the ARN is that of a machine or of an alias.
+fn versioned(args: Args<'_>, arn: &str) -> Result<Option<String>, Error> {
+    let parsed = Arn::parse(arn).map_err(|wrong| target::invalid_arn(args, wrong.0))?;
+    if let Kind::StateMachine { label: None, qualifier: None, .. } = parsed.kind {
+        return Ok(None);
+    }
+    let (machine, qualifier) = qualified(args, arn)?;
+    Ok(qualifier.parse::<u32>().is_ok().then_some(machine))
+}
+
+fn received(expected: &str, routes: &[Route]) -> String {
     let arns: Vec<&str> = routes.iter().map(|route| route.version_arn.as_str()).collect();
-    if let [first, second] = arns.as_slice()
-        && first == second
+    format!("{expected}. Received: [{}]", arns.join(", "))
+}
+
+fn balanced(args: Args<'_>, routes: &[Route]) -> Result<(), Error> {
+    if let [first, second] = routes
+        && first.version_arn == second.version_arn
     {
-        let message = format!(
-            "Routing configuration must contain distinct state machine version ARNs. Received: [{}]",
-            arns.join(", ")
-        );
-        return Err(invalid(args, message));
+        let expected = "Routing configuration must contain distinct state machine version ARNs";
+        return Err(invalid(args, received(expected, routes)));
     }
     let weights: Vec<String> = routes.iter().map(|route| route.weight.to_string()).collect();
     if routes.iter().map(|route| route.weight).sum::<u32>() != 100 {

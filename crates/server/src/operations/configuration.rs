@@ -19,7 +19,8 @@ pub(super) fn logging(args: Args<'_>) -> Result<Option<Value>, Error> {
     };
     let level = given["level"].as_str().unwrap_or("OFF");
     let data = given["includeExecutionData"].as_bool().unwrap_or(false);
-    let destinations = given["destinations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let listed = given["destinations"].as_array();
+    let destinations = listed.map(Vec::as_slice).unwrap_or_default();
     if destinations.len() > 1 || (level != "OFF" && destinations.is_empty()) {
         return Err(invalid("Must specify exactly one Log Destination."));
     }
@@ -29,11 +30,11 @@ pub(super) fn logging(args: Args<'_>) -> Result<Option<Value>, Error> {
     if !destinations.iter().map(group).all(|arn| named(&arn)) {
         return Err(invalid("Log Destination must be the ARN of a CloudWatch log group."));
     }
-    if level == "OFF" && !data && destinations.is_empty() {
+    if level == "OFF" && !data && listed.is_none() {
         return Ok(None);
     }
     let mut logging = json!({ "level": level, "includeExecutionData": data });
-    if !destinations.is_empty() {
+    if listed.is_some() {
         logging["destinations"] = destinations.into();
     }
     Ok(Some(logging))
@@ -87,11 +88,17 @@ pub(super) fn shown_encryption(encryption: Option<&Value>) -> Value {
     encryption.cloned().unwrap_or_else(|| json!({ "type": "AWS_OWNED_KEY" }))
 }
 
-/// An IAM role; that is all that is asked of it.
+/// An IAM role of an account with twelve digits; that is all that is asked of it.
 pub(super) fn role<'r>(args: Args<'r>, arn: &'r str) -> Result<&'r str, Error> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     match parts.as_slice() {
-        ["arn", _, "iam", _, _, role] if role.starts_with("role/") => Ok(arn),
+        ["arn", _, "iam", _, account, role] if is_account(account) && role.starts_with("role/") => {
+            Ok(arn)
+        }
         _ => Err(args.error(Name::InvalidArn, format!("Invalid Role Arn: '{arn}'"))),
     }
+}
+
+fn is_account(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }

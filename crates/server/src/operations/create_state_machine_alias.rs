@@ -49,7 +49,6 @@ fn repeated(args: Args<'_>, wanted: &Alias, known: &Alias) -> Answer {
     if (&wanted.description, &wanted.routes) == (&known.description, &known.routes) {
         return Ok(answer(known));
     }
-    // The words are not in the recordings kept here.
     let message = "Failed to create alias because an alias with the same name and a different \
                    routing configuration already exists.";
     Err(args.error(Name::ConflictException, message))

@@ -1,11 +1,11 @@
 //! `DescribeMapRun`.
 
 use everstep_api::arn::{Arn, Kind, wrong_kind};
-use everstep_api::protocol::{Error, Name, timestamp};
+use everstep_api::protocol::{Error, timestamp};
 use serde_json::{Value, json};
 
 use super::Answer;
-use super::target::invalid_arn;
+use super::target::{invalid_arn, not_found};
 use crate::args::Args;
 use crate::map_run::{self, Found};
 use crate::service::{Service, engine_error};
@@ -44,8 +44,5 @@ pub(super) fn find(service: &Service, args: Args<'_>, arn: &str) -> Result<Found
         Ok(_) => return Err(invalid_arn(args, wrong_kind(arn))),
     }
     let found = map_run::find(&service.reader, arn).map_err(engine_error)?;
-    found.ok_or_else(|| {
-        args.error(Name::ResourceNotFound, format!("Resource not found: '{arn}'"))
-            .with("resourceName", arn)
-    })
+    found.ok_or_else(|| not_found(args, arn))
 }

@@ -1,4 +1,5 @@
-//! `ListStateMachineAliases`: of a machine or of one of its versions, the latest first.
+//! `ListStateMachineAliases`: of a machine or of one of its versions, the oldest first: so it is recorded, although the
+//! documentation of the service has them the other way round.
 
 use everstep_api::arn::{Arn, Kind};
 use everstep_api::protocol::{Error, timestamp};
@@ -18,9 +19,9 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
     let mut all: Vec<Alias> = all.into_iter().map(|entry| entry.value).collect();
     all.retain(|alias| machine_arn == arn || alias.leads_to(arn));
     let place = |alias: &Alias| format!("{prefix}{:020}/{}", alias.created_ms, alias.name);
-    all.sort_by_cached_key(|alias| std::cmp::Reverse(place(alias)));
+    all.sort_by_cached_key(place);
     if let Some(last) = page::last(service, args)? {
-        all.retain(|alias| place(alias) < last);
+        all.retain(|alias| place(alias) > last);
     }
     let size = args.page_size();
     let shown: Vec<Value> = all.iter().take(size).map(shown).collect();

@@ -9,12 +9,12 @@ use crate::service::Service;
 /// As many as a machine may have.
 const VERSIONS_MAX: u32 = 1000;
 
-/// What a request says about a version. The words of the refusal are a guess.
+/// What a request says about a version.
 pub(super) fn read(args: Args<'_>) -> Result<Publication, Error> {
     let publish = args.flag("publish");
     let description = args.text("versionDescription").map(str::to_owned);
     if description.is_some() && !publish {
-        let message = "Version description can only be set when publish is set to true";
+        let message = "Version description can only be set when publish is true";
         return Err(args.error(Name::ValidationException, message));
     }
     Ok(Publication { publish, description })

@@ -1,4 +1,5 @@
-//! `PublishStateMachineVersion`: a revision has one version, however often it is published.
+//! `PublishStateMachineVersion`: a revision has one version, however often it is published: another
+//! description changes nothing.
 
 use everstep_api::protocol::{Error, Name, timestamp};
 use serde_json::json;
@@ -39,7 +40,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     }
 }
 
-/// Refuses a request that means another revision. The words are not in the recordings kept here.
+/// Refuses a request that means another revision.
 fn current(args: Args<'_>, settings: &Settings) -> Result<(), Error> {
     let known = if settings.initial { INITIAL } else { &settings.revision_id };
     match args.text("revisionId") {

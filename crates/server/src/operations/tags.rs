@@ -79,7 +79,7 @@ impl Resource {
             Kind::Activity { .. } => service.catalog.find(&Activity::key(arn))?.map(Self::Activity),
             _ => None,
         };
-        found.ok_or_else(|| super::aliases::not_found(args, arn))
+        found.ok_or_else(|| target::not_found(args, arn))
     }
 
     pub(super) fn holder(&self) -> Holder<'_> {

@@ -59,6 +59,12 @@ pub(crate) fn deleting(args: Args<'_>, arn: &str) -> Error {
 }
 
 /// An ARN that names a Map state within a machine. The words are a guess: none are recorded.
+/// What has tags, or a Map Run.
+pub(super) fn not_found(args: Args<'_>, arn: &str) -> Error {
+    args.error(Name::ResourceNotFound, format!("Resource not found: '{arn}'"))
+        .with("resourceName", arn)
+}
+
 pub(crate) fn labelled(args: Args<'_>, arn: &str) -> Error {
     if !args.operation.declares(Name::ValidationException) {
         return missing(args, arn);

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, NOW, machine_arn};
 
+const MISSING: &str = "ResourceNotFound: Request references a resource that does not exist.";
+
 fn alias(name: &str, routes: &[(&str, u32)]) -> Value {
     json!({ "name": name, "routingConfiguration": routing(routes) })
 }
@@ -53,13 +55,13 @@ async fn an_alias_is_created_described_updated_and_deleted() {
     let machine = fixture.call("DescribeStateMachine", json!({ "stateMachineArn": prod })).await;
     assert_eq!(machine["stateMachineArn"], two.as_str());
     fixture.check("DeleteStateMachineAlias", named(&prod), json!({})).await;
-    let expected = format!("ResourceNotFound: Resource not found: '{prod}'");
-    for operation in
-        ["DescribeStateMachineAlias", "DeleteStateMachineAlias", "UpdateStateMachineAlias"]
-    {
+    fixture.check("DeleteStateMachineAlias", named(&prod), json!({})).await;
+    for operation in ["DescribeStateMachineAlias", "UpdateStateMachineAlias"] {
         let body = json!({ "stateMachineAliasArn": prod, "description": "d" });
-        fixture.refused(operation, body, &expected).await;
+        fixture.refused(operation, body, MISSING).await;
     }
+    let nowhere = format!("{}:PROD", machine_arn("none"));
+    fixture.refused("DeleteStateMachineAlias", named(&nowhere), MISSING).await;
 }
 
 #[tokio::test]
@@ -89,7 +91,10 @@ async fn routes_that_lead_nowhere_are_refused() {
     let foreign = fixture.publish_changed(&other, "a").await;
     let none = format!("{arn}:9");
     let prod = format!("{arn}:PROD");
+    let activity = arn.replace("stateMachine", "activity");
     let invalid = "ValidationException: ";
+    let versions = "ValidationException: Routing configuration must contain state machine version \
+                    ARNs. Received: ";
     let cases: Vec<(Vec<(&str, u32)>, String)> = vec![
         (
             vec![(&one, 50), (&two, 49)],
@@ -112,11 +117,15 @@ async fn routes_that_lead_nowhere_are_refused() {
             vec![(&one, 50), (&foreign, 50)],
             format!("{invalid}Routes must lead to versions of the same state machine"),
         ),
-        (vec![(&prod, 100)], format!("{invalid}'{prod}' is not the ARN of a version")),
-        (vec![(&none, 100)], format!("ResourceNotFound: Resource not found: '{none}'")),
+        (vec![(&prod, 100)], format!("{versions}[{prod}]")),
+        (vec![(&none, 100)], MISSING.to_owned()),
+        (vec![(&arn, 100)], format!("{versions}[{arn}]")),
+        (vec![(&arn, 70), (&two, 30)], format!("{versions}[{arn}, {two}]")),
         (
-            vec![(&arn, 100)],
-            format!("InvalidArn: Invalid Arn: 'Resource type not valid in this context: {arn}'"),
+            vec![(&activity, 100)],
+            format!(
+                "InvalidArn: Invalid Arn: 'Resource type not valid in this context: {activity}'"
+            ),
         ),
     ];
     fixture.call("CreateStateMachineAlias", alias("KNOWN", &[(&one, 100)])).await;
@@ -127,8 +136,7 @@ async fn routes_that_lead_nowhere_are_refused() {
         fixture.refused("UpdateStateMachineAlias", update, &expected).await;
     }
     let gone = format!("{}:1", machine_arn("none"));
-    let expected = format!("ResourceNotFound: Resource not found: '{}'", machine_arn("none"));
-    fixture.refused("CreateStateMachineAlias", alias("PROD", &[(&gone, 100)]), &expected).await;
+    fixture.refused("CreateStateMachineAlias", alias("PROD", &[(&gone, 100)]), MISSING).await;
     let known = format!("{arn}:KNOWN");
     let elsewhere = json!({ "stateMachineAliasArn": known,
         "routingConfiguration": routing(&[(&foreign, 100)]) });
@@ -191,9 +199,9 @@ async fn aliases_are_listed_of_machines_and_of_versions() {
             .collect()
     };
     for (of, expected) in [
-        (&arn, vec!["both", "second", "first"]),
-        (&one, vec!["both", "first"]),
-        (&two, vec!["both", "second"]),
+        (&arn, vec!["first", "second", "both"]),
+        (&one, vec!["first", "both"]),
+        (&two, vec!["second", "both"]),
     ] {
         let mut body = json!({ "stateMachineArn": of });
         let all = fixture.call("ListStateMachineAliases", body.clone()).await;
@@ -215,9 +223,8 @@ async fn aliases_are_listed_of_machines_and_of_versions() {
     let body = json!({ "stateMachineArn": none });
     fixture.refused("ListStateMachineAliases", body, &expected).await;
     let version = format!("{arn}:9");
-    let expected = format!("ResourceNotFound: Resource not found: '{version}'");
     let body = json!({ "stateMachineArn": version });
-    fixture.refused("ListStateMachineAliases", body, &expected).await;
+    fixture.refused("ListStateMachineAliases", body, MISSING).await;
     let body = json!({ "stateMachineArn": arn, "nextToken": "x" });
     let expected = "InvalidToken: Invalid Token: 'Invalid token'";
     fixture.refused("ListStateMachineAliases", body, expected).await;

@@ -62,6 +62,26 @@ async fn configurations_are_shown_as_they_were_given() {
 }
 
 #[tokio::test]
+async fn logging_that_is_off_is_shown_as_it_was_given() {
+    let fixture = Fixture::new();
+    let cases = [
+        ("a", json!({}), json!({ "level": "OFF", "includeExecutionData": false })),
+        (
+            "b",
+            json!({ "destinations": [] }),
+            json!({ "level": "OFF", "includeExecutionData": false, "destinations": [] }),
+        ),
+    ];
+    for (name, given, shown) in cases {
+        let body = with(create(name), json!({ "loggingConfiguration": given }));
+        fixture.call("CreateStateMachine", body).await;
+        let describe = json!({ "stateMachineArn": machine_arn(name) });
+        let expected = with(described(name), json!({ "loggingConfiguration": shown }));
+        fixture.check("DescribeStateMachine", describe, expected).await;
+    }
+}
+
+#[tokio::test]
 async fn variables_that_states_read_are_shown() {
     let fixture = Fixture::new();
     let assign = json!({ "Type": "Pass", "Assign": { "x": 1 }, "Next": "B" });
@@ -84,7 +104,7 @@ async fn a_request_that_is_repeated_finds_the_machine() {
     // Role and tags are not compared, and what is the default may be said.
     for same in [
         json!({}),
-        json!({ "roleArn": "arn:aws:iam::1:role/other", "tags": [{ "key": "k", "value": "v" }] }),
+        json!({ "roleArn": "arn:aws:iam::123456789012:role/other", "tags": [{ "key": "k", "value": "v" }] }),
         json!({ "type": "STANDARD", "publish": false }),
         json!({ "loggingConfiguration": { "level": "OFF" } }),
         json!({ "tracingConfiguration": { "enabled": false } }),
@@ -145,6 +165,14 @@ async fn what_cannot_be_created_is_refused() {
             "InvalidArn: Invalid Role Arn: 'arn:aws:iam::aws:policy/P'",
         ),
         (
+            json!({ "roleArn": "arn:aws:iam::1234:role/r" }),
+            "InvalidArn: Invalid Role Arn: 'arn:aws:iam::1234:role/r'",
+        ),
+        (
+            json!({ "roleArn": "arn:aws:iam::12345678901x:role/r" }),
+            "InvalidArn: Invalid Role Arn: 'arn:aws:iam::12345678901x:role/r'",
+        ),
+        (
             json!({ "definition": "{}" }),
             "InvalidDefinition: Invalid State Machine Definition: 'SCHEMA_VALIDATION_FAILED: These \
              fields are required: [States, StartAt] at /'",
@@ -176,7 +204,7 @@ async fn what_cannot_be_created_is_refused() {
         ),
         (
             json!({ "versionDescription": "d" }),
-            "ValidationException: Version description can only be set when publish is set to true",
+            "ValidationException: Version description can only be set when publish is true",
         ),
     ];
     for (members, expected) in cases {

@@ -18,7 +18,7 @@ async fn each_change_makes_a_revision() {
     let mut known = Vec::new();
     for change in [
         json!({ "definition": task() }),
-        json!({ "roleArn": "arn:aws:iam::1:role/other" }),
+        json!({ "roleArn": "arn:aws:iam::123456789012:role/other" }),
         json!({ "tracingConfiguration": { "enabled": true } }),
         json!({ "loggingConfiguration": { "includeExecutionData": true } }),
         json!({ "encryptionConfiguration": { "type": "CUSTOMER_MANAGED_KMS_KEY", "kmsKeyId": "k" } }),
@@ -125,7 +125,7 @@ async fn what_cannot_be_updated_is_refused() {
         ),
         (
             json!({ "roleArn": ROLE, "versionDescription": "d" }),
-            "ValidationException: Version description can only be set when publish is set to true",
+            "ValidationException: Version description can only be set when publish is true",
         ),
     ];
     for (members, expected) in cases {

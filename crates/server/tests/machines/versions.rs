@@ -28,7 +28,7 @@ async fn a_revision_has_one_version() {
 async fn a_version_is_of_the_revision_that_is_meant() {
     let fixture = Fixture::new();
     let arn = fixture.machine("m").await;
-    let role = "arn:aws:iam::1:role/other";
+    let role = "arn:aws:iam::123456789012:role/other";
     let update = json!({ "stateMachineArn": arn, "roleArn": role });
     let revision = fixture.call("UpdateStateMachine", update).await["revisionId"].clone();
     let stale = json!({ "stateMachineArn": arn, "revisionId": "INITIAL" });
@@ -151,7 +151,7 @@ async fn a_machine_has_so_many_versions() {
     for number in 1..=1000 {
         fixture.publish_changed(&arn, &number.to_string()).await;
     }
-    let update = json!({ "stateMachineArn": arn, "roleArn": "arn:aws:iam::1:role/x" });
+    let update = json!({ "stateMachineArn": arn, "roleArn": "arn:aws:iam::123456789012:role/x" });
     fixture.call("UpdateStateMachine", update).await;
     let expected = "ServiceQuotaExceededException: The state machine has 1000 versions: delete one \
                     to publish another";
