@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| {
             context: &Value::Null,
             variables: &NoVariables,
             entropy: &Entropy::new(0, 0),
+            prints_structures: true,
         })),
         Err(error) => assert!(text.get(error.span).is_some()),
     }

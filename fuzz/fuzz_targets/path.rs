@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| {
         context: &Value::Null,
         variables: &NoVariables,
         entropy: &entropy,
+        prints_structures: true,
     };
     match Path::parse(text) {
         Ok(path) => drop(path.evaluate(&scope(&input))),

@@ -17,6 +17,7 @@ fuzz_target!(|text: &str| {
             context: &json!({"c": 1}),
             variables: &NoVariables,
             entropy: &Entropy::new(0, 0),
+            prints_structures: true,
         })),
         Err(errors) => {
             assert!(!errors.is_empty());

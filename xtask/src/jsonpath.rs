@@ -79,6 +79,7 @@ fn judge(case: &Case, document: &Value) -> Verdict {
         context: &Value::Null,
         variables: &NoVariables,
         entropy: &entropy,
+        prints_structures: true,
     });
     match (found, &case.result) {
         (Err(_), None) if !case.invalid => Verdict::Passed,

@@ -2,7 +2,7 @@
 //!
 //! `spec` is the States Language as its specification and the error-handling guide define it;
 //! `aws` is the service as recorded. Nothing elsewhere asks which dialect it is: a difference is a
-//! method here and a row of `docs/dialects.md`, in the same order.
+//! method here and a row of [`crate::DIFFERENCES`], in the same order.
 
 use serde_json::Value;
 
@@ -99,6 +99,13 @@ impl Dialect {
     /// (but not child states within an Iterator field)".
     #[must_use]
     pub fn shows_item_to_children(self) -> bool {
+        self == Self::Aws
+    }
+
+    /// Whether `States.Format` writes arrays and objects: "the Value MUST NOT be a JSON array or
+    /// object".
+    #[must_use]
+    pub fn prints_structures(self) -> bool {
         self == Self::Aws
     }
 

@@ -7,6 +7,7 @@
 mod advice;
 mod diagnostic;
 mod dialect;
+mod differences;
 pub mod error_name;
 pub mod handling;
 mod integration;
@@ -17,6 +18,7 @@ mod service;
 mod variables;
 
 pub use dialect::{Dialect, RuntimeError};
+pub use differences::{DIFFERENCES, Difference};
 use everstep_source::{Collected, reader};
 pub use everstep_source::{
     DIAGNOSTICS_MAX, Diagnostic, Format, Place, Position, ServiceForm, Severity, Source, Span,

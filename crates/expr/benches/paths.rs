@@ -23,7 +23,13 @@ fn payload() -> Value {
 }
 
 fn scope<'a>(input: &'a Value, entropy: &'a Entropy) -> Scope<'a> {
-    Scope { input, context: &Value::Null, variables: &NoVariables, entropy }
+    Scope {
+        input,
+        context: &Value::Null,
+        variables: &NoVariables,
+        entropy,
+        prints_structures: true,
+    }
 }
 
 fn paths(c: &mut Criterion) {

@@ -14,6 +14,8 @@ pub struct Scope<'a> {
     /// `$name`
     pub variables: &'a dyn Variables,
     pub entropy: &'a Entropy,
+    /// Whether `States.Format` writes arrays and objects, or refuses them.
+    pub prints_structures: bool,
 }
 
 /// Workflow variables by name. The caller knows how scopes nest.

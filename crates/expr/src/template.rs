@@ -377,6 +377,7 @@ mod tests {
             context: &json!({"DayOfWeek": "TUESDAY"}),
             variables: &NoVariables,
             entropy: &Entropy::new(0, 0),
+            prints_structures: true,
         })
     }
 
@@ -470,6 +471,7 @@ mod tests {
             context: &Value::Null,
             variables: &NoVariables,
             entropy: &Entropy::new(0, 0),
+            prints_structures: true,
         };
         let error = template.evaluate(&scope).unwrap_err().error;
         assert!(matches!(error, EvalError::Limit { .. }));

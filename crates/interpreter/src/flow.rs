@@ -58,7 +58,13 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(crate) fn scope<'s>(&'s self, input: &'s Value) -> Scope<'s> {
-        Scope { input, context: &self.context, variables: self, entropy: self.entropy }
+        Scope {
+            input,
+            context: &self.context,
+            variables: self,
+            entropy: self.entropy,
+            prints_structures: self.execution.program.dialect.prints_structures(),
+        }
     }
 
     fn session<'s>(&'s self, input: &'s Value, more: More<'s>) -> Session<'s> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::Scope;
 use crate::path::write_java;
 
 /// Bytes a text may have.
@@ -46,10 +47,20 @@ impl Format {
         self.pieces.len() - 1
     }
 
-    pub(super) fn fill(&self, values: &[Cow<'_, Value>]) -> Result<Value, String> {
+    pub(super) fn fill(
+        &self,
+        values: &[Cow<'_, Value>],
+        scope: &Scope<'_>,
+    ) -> Result<Value, String> {
         let (wanted, given) = (self.placeholders(), values.len());
         if wanted != given {
             return Err(format!("the text has {wanted} times {{}}, but {given} values are given"));
+        }
+        let is_structure = |value: &Cow<'_, Value>| value.is_array() || value.is_object();
+        if !scope.prints_structures
+            && let Some(value) = values.iter().find(|v| is_structure(v))
+        {
+            return Err(refused(value));
         }
         let mut text = Bounded(self.pieces[0].clone());
         for (piece, value) in self.pieces[1..].iter().zip(values) {
@@ -59,6 +70,15 @@ impl Format {
         }
         Ok(Value::String(text.0))
     }
+}
+
+/// "The Value MUST NOT be a JSON array or object."
+fn refused(value: &Value) -> String {
+    let what = if value.is_array() { "an array" } else { "an object" };
+    format!(
+        "a value must be a string, a number, a boolean or null, but is {what}: convert it with \
+         States.JsonToString"
+    )
 }
 
 /// Refuses to grow beyond the limit.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::format::Format;
 use super::{array, math, text};
-use crate::{Entropy, SyntaxError};
+use crate::{Scope, SyntaxError};
 
 /// The arguments' values.
 pub(super) type Values<'a> = Vec<Cow<'a, Value>>;
@@ -179,9 +179,11 @@ impl Function {
         Some(SyntaxError::invalid(message, span))
     }
 
-    pub(super) fn call(self, values: Values<'_>, entropy: &Entropy) -> Result<Value, String> {
+    pub(super) fn call(self, values: Values<'_>, scope: &Scope<'_>) -> Result<Value, String> {
         match self {
-            Self::Format => Format::parse(text::string(&values[0], "the text")?).fill(&values[1..]),
+            Self::Format => {
+                Format::parse(text::string(&values[0], "the text")?).fill(&values[1..], scope)
+            }
             Self::StringToJson => text::to_json(&values),
             Self::JsonToString => Ok(Value::String(values[0].to_string())),
             Self::Array => Ok(values.into_iter().map(Cow::into_owned).collect()),
@@ -195,10 +197,10 @@ impl Function {
             Self::Base64Decode => text::decode(&values),
             Self::Hash => text::hash(&values),
             Self::JsonMerge => text::merge(values),
-            Self::MathRandom => math::random(&values, entropy),
+            Self::MathRandom => math::random(&values, scope.entropy),
             Self::MathAdd => math::add(&values),
             Self::StringSplit => text::split(&values),
-            Self::Uuid => Ok(Value::String(entropy.next_uuid())),
+            Self::Uuid => Ok(Value::String(scope.entropy.next_uuid())),
         }
     }
 }

@@ -64,8 +64,8 @@ impl Call {
             arguments.push(value);
         }
         let result = match &self.format {
-            Some(format) => format.fill(&arguments[1..]),
-            None => self.function.call(arguments, scope.entropy),
+            Some(format) => format.fill(&arguments[1..], scope),
+            None => self.function.call(arguments, scope),
         };
         result.map_err(|reason| EvalError::Intrinsic { call: self.text.to_string(), reason })
     }

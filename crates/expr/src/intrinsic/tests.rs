@@ -14,6 +14,7 @@ fn evaluate(call: &str, input: &Value) -> Result<Value, EvalError> {
         context: &json!({"Name": "n-1"}),
         variables: variables.as_object().unwrap(),
         entropy: &Entropy::new(0, 1),
+        prints_structures: true,
     })
 }
 

@@ -15,6 +15,7 @@ fn evaluate(path: &str, input: &Value) -> Result<Value, EvalError> {
         context: &json!({"c": 1}),
         variables: variables.as_object().unwrap(),
         entropy: &Entropy::new(0, 0),
+        prints_structures: true,
     })
     .map(std::borrow::Cow::into_owned)
 }
@@ -252,6 +253,7 @@ fn borrowed_where_it_stands_in_the_data() {
         context: &Value::Null,
         variables: &NoVariables,
         entropy: &Entropy::new(0, 0),
+        prints_structures: true,
     };
     for (path, borrowed) in
         [("$", true), ("$.a.b[0]", true), ("$.a.b.first()", true), ("$..x", false)]
@@ -359,6 +361,7 @@ mod reference {
                 context: &Value::Null,
                 variables: &NoVariables,
                 entropy: &Entropy::new(0, 0),
+                prints_structures: true,
             };
             prop_assert_eq!(path.evaluate(&scope).unwrap().into_owned(), json!(number));
         }

@@ -1,7 +1,11 @@
-//! The page of the dialects and the table in code say the same.
+//! The page of the dialects shows the table in code, which has a row for each method.
+
+use std::fmt::Write as _;
+
+use everstep_asl::{DIFFERENCES, Difference};
 
 const TABLE: &str = include_str!("../../../asl/src/dialect.rs");
-const PAGE: &str = include_str!("../../../../docs/dialects.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dialects.md");
 
 /// The methods that are differences, in the order of the code.
 fn rows_in_code() -> Vec<&'static str> {
@@ -11,15 +15,33 @@ fn rows_in_code() -> Vec<&'static str> {
     methods.filter_map(|line| line.split('(').next()).collect()
 }
 
-fn rows_on_page() -> Vec<&'static str> {
-    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `"));
-    rows.filter_map(|line| line.split('`').next()).collect()
+#[test]
+fn every_difference_is_a_row_in_the_order_of_the_code() {
+    let rows: Vec<&str> = DIFFERENCES.iter().map(|row| row.method).collect();
+    assert_eq!(rows, rows_in_code());
+}
+
+/// The table as the page has it, between its two marks.
+fn table() -> String {
+    let mut text = "\n\n| in code | what | `spec` | `aws` |\n|---|---|---|---|\n".to_owned();
+    for Difference { method, what, spec, aws } in DIFFERENCES {
+        let _ = writeln!(text, "| `{method}` | {what} | {spec} | {aws} |");
+    }
+    text + "\n"
 }
 
 #[test]
-fn every_difference_is_on_the_page_in_the_order_of_the_code() {
-    assert!(rows_in_code().len() >= 8);
-    assert_eq!(rows_on_page(), rows_in_code());
+fn the_page_shows_the_table_of_the_code() {
+    let page = std::fs::read_to_string(PAGE).expect("the page");
+    let (before, rest) = page.split_once("<!-- differences").expect("the first mark");
+    let (mark, rest) = rest.split_once("-->").expect("its end");
+    let (shown, after) = rest.split_once("<!-- /differences -->").expect("the second mark");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let table = table();
+        let page = format!("{before}<!-- differences{mark}-->{table}<!-- /differences -->{after}");
+        return std::fs::write(PAGE, page).expect("the page is written");
+    }
+    assert_eq!(shown, table(), "UPDATE_EXPECT=1 writes it");
 }
 
 /// Nothing outside the table asks which dialect it is.

@@ -48,6 +48,20 @@ fn format_takes_strings_booleans_numbers_and_null() {
 }
 
 #[test]
+fn format_refuses_arrays_and_objects() {
+    let input = json!({ "a": [1], "o": { "x": 1 }, "t": "{}" });
+    for call in [
+        "States.Format('{}', $.a)",
+        "States.Format('{}', $.o)",
+        "States.Format($.t, States.Array(1))",
+    ] {
+        check_fails(call, input.clone());
+        let run = world(machine(json!({ "X": pass(json!({ "Parameters": { "foo.$": call } })) })));
+        assert!(run.aws().input(input.clone()).run().output()["foo"].is_string(), "{call}");
+    }
+}
+
+#[test]
 fn escaped_characters_stand_for_themselves() {
     check(r"States.Format('\{\} \' \\ {}', 1)", json!({}), json!(r"{} ' \ 1"));
 }

@@ -1,0 +1,76 @@
+//! The table of the differences, as the user's documentation shows it.
+
+/// One difference between the dialects.
+#[derive(Debug, Clone, Copy)]
+pub struct Difference {
+    /// The method of [`crate::Dialect`] that makes it.
+    pub method: &'static str,
+    /// What differs.
+    pub what: &'static str,
+    pub spec: &'static str,
+    pub aws: &'static str,
+}
+
+/// All of them, in the order of the methods. `docs/dialects.md` shows this table.
+pub const DIFFERENCES: &[Difference] = &[
+    Difference {
+        method: "runtime_error",
+        what: "The error a definition causes itself: no Choice rule matches; a path or an intrinsic function of a payload template fails; `ResultPath` does not apply",
+        spec: "`States.NoChoiceMatched`, `States.ParameterPathFailure`, `States.IntrinsicFailure`, `States.ResultPathMatchFailure`: each can be retried and caught, by its name and by `States.ALL`",
+        aws: "`States.Runtime` for all of them, which nothing retries or catches",
+    },
+    Difference {
+        method: "default_timeout_seconds",
+        what: "A Task without `TimeoutSeconds`",
+        spec: "fails with `States.Timeout` after 60 seconds",
+        aws: "has no limit",
+    },
+    Difference {
+        method: "matches_branch_failed",
+        what: "`States.BranchFailed` in `ErrorEquals` of a Parallel state",
+        spec: "matches when a branch has failed; so does the name of the error in the branch, which is the one that is shown",
+        aws: "matches nothing: only the name of the error in the branch does",
+    },
+    Difference {
+        method: "catches_oversized_results",
+        what: "A task's result larger than a payload may be (`States.DataLimitExceeded`)",
+        spec: "is matched by that name, never by `States.ALL`",
+        aws: "is matched by `States.ALL` too",
+    },
+    Difference {
+        method: "unnamed_task_error",
+        what: "A task that fails without an error name",
+        spec: "fails with `States.TaskFailed`",
+        aws: "fails without a name",
+    },
+    Difference {
+        method: "crashed_function",
+        what: "A function that crashes: its process exits, is killed, runs out of time or memory, or returns invalid JSON",
+        spec: "fails with `Lambda.Unknown`; the cause says which it was",
+        aws: "fails with `Runtime.ExitError`, `Sandbox.Timedout`, `Runtime.OutOfMemory`, `Runtime.InvalidResponse` or `Runtime.Interrupted`",
+    },
+    Difference {
+        method: "missing_text_of_task",
+        what: "What a catcher's Error Output has where the task gave no error or cause",
+        spec: "an empty string",
+        aws: "`null`",
+    },
+    Difference {
+        method: "shows_item_to_children",
+        what: "`$$.Map.Item` in the states inside a Map",
+        spec: "is not defined: only the Map's own fields see it, so pass it on with `ItemSelector`",
+        aws: "is defined",
+    },
+    Difference {
+        method: "prints_structures",
+        what: "An array or object as a value of `States.Format`",
+        spec: "fails with `States.IntrinsicFailure`: convert it with `States.JsonToString`",
+        aws: "is printed as Java prints it: `{a=1, b=[]}`",
+    },
+    Difference {
+        method: "unlimited_concurrency",
+        what: "An inline Map without `MaxConcurrency`, or with 0",
+        spec: "runs all iterations at once",
+        aws: "runs 40 at a time",
+    },
+];
