@@ -76,6 +76,16 @@ impl Dialect {
         }
     }
 
+    /// Whether the code of a task may report an error under this name: names of other errors "MUST NOT
+    /// begin with the prefix States.", and none may take a meaning that the language has given to it.
+    #[must_use]
+    pub fn accepts_error_name(self, name: &str) -> bool {
+        match self {
+            Self::Spec => !error_name::is_reserved(name),
+            Self::Aws => !error_name::is_predefined(name),
+        }
+    }
+
     /// The error name that a crashed function is reported under: "unhandled errors in Lambda
     /// functions" are `Lambda.Unknown`.
     #[must_use]

@@ -44,6 +44,12 @@ pub const DIFFERENCES: &[Difference] = &[
         aws: "fails without a name",
     },
     Difference {
+        method: "accepts_error_name",
+        what: "An error name that begins with `States.`, reported by the code of a task (an exception of a function, `SendTaskFailure`)",
+        spec: "is reported as `States.TaskFailed`, and the cause begins with it",
+        aws: "the same for the names of the language, such as `States.Runtime`; others are kept",
+    },
+    Difference {
         method: "crashed_function",
         what: "A function that crashes: its process exits, is killed, runs out of time or memory, or returns invalid JSON",
         spec: "fails with `Lambda.Unknown`; the cause says which it was",

@@ -118,6 +118,10 @@ pub enum Report {
         failure: Failure,
         stage: FailureStage,
     },
+    /// Its code has failed, and chose the name of the error itself.
+    Raised {
+        failure: Failure,
+    },
     /// What became of the children of a distributed Map, in the order of their inputs; no more have
     /// failed than may.
     MapRunFinished {
@@ -126,6 +130,12 @@ pub enum Report {
     MapRunFailed {
         failure: Failure,
     },
+}
+
+impl From<Failure> for Report {
+    fn from(failure: Failure) -> Self {
+        Self::Failed { failure, stage: FailureStage::Run }
+    }
 }
 
 impl Task {
@@ -190,7 +200,7 @@ impl Task {
     }
 
     pub fn fail(&self, failure: Failure) {
-        self.report(Report::Failed { failure, stage: FailureStage::Run });
+        self.report(failure.into());
     }
 }
 

@@ -35,6 +35,7 @@ pub use execution::{Execution, Program, Status, is_shown};
 pub use input::{Identity, Input, Occasion};
 pub use limits::Limits;
 pub use map_run::{MapRun, Tolerance};
+pub use raised::reported_by_code;
 pub use refusal::Refusal;
 pub use token::{TokenKey, attempt_name, parse_attempt_name};
 pub use turn::{Decision, Time, Turn};

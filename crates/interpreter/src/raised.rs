@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use everstep_asl::error_name;
 use everstep_asl::handling::{Origin, Raised};
 use everstep_asl::model::{Resource, Retrier};
 use everstep_expr::Entropy;
@@ -52,16 +53,31 @@ impl RaisedFailure {
     }
 }
 
+/// What the code of a task reports, under a name of its own choice. It cannot choose one that would make its failure
+/// something else: no handler takes `States.Runtime`.
+#[must_use]
+pub fn reported_by_code(failure: Failure, dialect: Dialect) -> Failure {
+    match &failure.error {
+        Some(name) if !dialect.accepts_error_name(name) => {
+            let name = name.clone();
+            renamed(&name, error_name::TASK_FAILED, failure)
+        }
+        _ => failure,
+    }
+}
+
 /// A crash under the name that the dialect reports it by; the cause says which it was.
 fn crashed(crash: &'static str, dialect: Dialect, failure: Failure) -> Failure {
     let name = dialect.crashed_function(crash);
-    if name == crash {
-        return failure;
-    }
+    if name == crash { failure } else { renamed(crash, name, failure) }
+}
+
+/// The same failure under another name; the cause says what it was called.
+fn renamed(old: &str, name: &str, failure: Failure) -> Failure {
     let cause: Arc<str> = match failure.cause {
-        Some(cause) if cause.contains(crash) => cause,
-        Some(cause) if !cause.is_empty() => format!("{crash}: {cause}").into(),
-        _ => crash.into(),
+        Some(cause) if cause.contains(old) => cause,
+        Some(cause) if !cause.is_empty() => format!("{old}: {cause}").into(),
+        _ => old.into(),
     };
     Failure::new(name, cause)
 }
@@ -70,4 +86,30 @@ fn crashed(crash: &'static str, dialect: Dialect, failure: Failure) -> Failure {
 pub(crate) fn delay_ms(retrier: &Retrier, so_far: u32, entropy: &Entropy) -> i64 {
     let delay = retrier.delay().draw_ms(so_far, || entropy.next_unit());
     i64::try_from(delay).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(dialect: Dialect, (name, cause): (&str, &str), expected: (&str, &str)) {
+        let found = reported_by_code(Failure::new(name, cause), dialect);
+        assert_eq!((found.name(), found.cause.as_deref().unwrap_or_default()), expected);
+    }
+
+    #[test]
+    fn code_cannot_report_errors_of_the_language() {
+        for dialect in Dialect::EACH {
+            check(dialect, ("Custom", "why"), ("Custom", "why"));
+            for name in ["States.Runtime", "States.Timeout", "States.DataLimitExceeded"] {
+                check(dialect, (name, "why"), ("States.TaskFailed", &format!("{name}: why")));
+                check(dialect, (name, ""), ("States.TaskFailed", name));
+            }
+            let payload = r#"{"errorType":"States.Runtime"}"#;
+            check(dialect, ("States.Runtime", payload), ("States.TaskFailed", payload));
+        }
+        check(Dialect::Spec, ("States.Mine", "why"), ("States.TaskFailed", "States.Mine: why"));
+        check(Dialect::Aws, ("States.Mine", "why"), ("States.Mine", "why"));
+        assert_eq!(reported_by_code(Failure::default(), Dialect::Spec), Failure::default());
+    }
 }

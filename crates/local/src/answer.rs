@@ -3,7 +3,7 @@
 use everstep_asl::Machine;
 use everstep_asl::error_name;
 use everstep_asl::model::{Kind, Pattern, Resource, function_event, function_name};
-use everstep_interpreter::Failure;
+use everstep_interpreter::{Dialect, Failure, reported_by_code};
 use everstep_source::nearest;
 use everstep_source::words::choices;
 use serde_json::{Value, json};
@@ -203,7 +203,7 @@ fn form(resource: &Resource) -> Form {
 }
 
 /// What a command that has ended means to its task.
-pub(crate) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
+pub(crate) fn result(outcome: &Outcome, form: Form, dialect: Dialect) -> Result<Value, Failure> {
     if outcome.output.len() >= OUTPUT_BYTES_MAX {
         let cause = "the command printed 8 MiB or more; a result can have at most 256 KiB";
         return Err(Failure::new(error_name::DATA_LIMIT_EXCEEDED, cause));
@@ -211,7 +211,7 @@ pub(crate) fn result(outcome: &Outcome, form: Form) -> Result<Value, Failure> {
     let text = String::from_utf8_lossy(&outcome.output);
     let text = text.trim();
     if !outcome.status.success() {
-        return Err(failure(outcome, text, form));
+        return Err(failure(outcome, text, form, dialect));
     }
     if text.is_empty() {
         return Ok(wrapped(Value::Null, form));
@@ -234,10 +234,10 @@ fn wrapped(value: Value, form: Form) -> Value {
     }
 }
 
-fn failure(outcome: &Outcome, text: &str, form: Form) -> Failure {
+fn failure(outcome: &Outcome, text: &str, form: Form, dialect: Dialect) -> Failure {
     let thrown = serde_json::from_str::<Value>(text).ok();
     if let Some(name) = thrown.as_ref().and_then(|value| value.get("errorType")?.as_str()) {
-        return Failure::new(name, text);
+        return reported_by_code(Failure::new(name, text), dialect);
     }
     let end = match outcome.status.code() {
         Some(code) => format!("the command exited with code {code}"),

@@ -378,7 +378,8 @@ impl<O: Observer> Driver<O> {
             }
             Wake::Function { task, report: FunctionReport(Report::Ended(outcome)) } => {
                 let Some(Command { form, .. }) = self.tasks.remove(&task) else { return };
-                match answer::result(&outcome, form) {
+                let dialect = self.runs[task.run.0].execution.program().dialect;
+                match answer::result(&outcome, form, dialect) {
                     Ok(output) => {
                         let output = Payload::new(output);
                         self.push(task, Input::TaskSucceeded { attempt: task.attempt, output });

@@ -170,7 +170,7 @@ fn failure(code: i32, output: &[u8], ending: Ending, tail: &[String], id: &str) 
     if let Ok(error) = serde_json::from_slice::<Value>(output)
         && error.get("errorType").is_some_and(Value::is_string)
     {
-        return Error::of(error, Class::User);
+        return Error::chosen(error);
     }
     let last = tail.iter().rev().find(|line| !line.trim().is_empty()).cloned();
     let message = last.unwrap_or_else(|| format!("the command ended with {}", ending.how()));

@@ -19,6 +19,8 @@ pub struct Error {
     pub retry_after_ms: Option<u64>,
     /// An HTTP service has refused the call, and would refuse it again.
     pub permanent: bool,
+    /// The code of the function chose `error_type`.
+    pub by_code: bool,
 }
 
 impl Error {
@@ -31,7 +33,15 @@ impl Error {
     pub(crate) fn of(payload: Value, class: Class) -> Self {
         let error_type = payload.get("errorType").and_then(Value::as_str);
         let error_type = error_type.unwrap_or("Lambda.Unknown").to_owned();
-        Self { error_type, class, payload, sent: None, retry_after_ms: None, permanent: false }
+        Self {
+            error_type,
+            class,
+            payload,
+            sent: None,
+            retry_after_ms: None,
+            permanent: false,
+            by_code: false,
+        }
     }
 
     /// The payload's text: the function's own, where it sent one.
@@ -46,7 +56,7 @@ impl Error {
         match serde_json::from_slice(body) {
             Ok(Value::Object(object)) => {
                 let sent = String::from_utf8(body.to_vec()).ok();
-                Self { sent, ..Self::of(Value::Object(object), Class::User) }
+                Self { sent, ..Self::chosen(Value::Object(object)) }
             }
             _ => {
                 let mut object = Map::new();
@@ -54,9 +64,14 @@ impl Error {
                     object.insert("errorType".to_owned(), json!(name));
                 }
                 object.insert("errorMessage".to_owned(), json!(String::from_utf8_lossy(body)));
-                Self::of(Value::Object(object), Class::User)
+                Self::chosen(Value::Object(object))
             }
         }
+    }
+
+    /// By an object that the code has made.
+    pub(crate) fn chosen(payload: Value) -> Self {
+        Self { by_code: true, ..Self::of(payload, Class::User) }
     }
 
     pub(crate) fn timed_out(request_id: &str, timeout_ms: u64) -> Self {

@@ -152,7 +152,9 @@ struct Observed {
 
 impl Mailbox<Message> for Observed {
     fn post(&self, message: Message) {
-        if let Message::Report { report: Report::Failed { failure, .. }, .. } = &message {
+        if let Message::Report { report, .. } = &message
+            && let Report::Failed { failure, .. } | Report::Raised { failure } = report
+        {
             self.observer.task_failed(&self.execution_arn, &self.state, failure);
         }
         self.mailbox.post(message);

@@ -1,7 +1,7 @@
 //! What each message does.
 
 use everstep_history::{Attempt, Failure, FailureStage};
-use everstep_interpreter::{Input, Refusal};
+use everstep_interpreter::{Dialect, Input, Refusal, reported_by_code};
 use everstep_store::{Batch, Space};
 
 use super::Shard;
@@ -68,7 +68,8 @@ impl Shard {
     ) {
         let reply = reply.unwrap_or_else(|| Box::new(|_| {}));
         let Some((slot, reply)) = self.take_or_refuse(id, reply) else { return };
-        let (started, input) = report.into_inputs(attempt);
+        let dialect = slot.execution.program().dialect;
+        let (started, input) = report.into_inputs(attempt, dialect);
         match slot.execution.accepts(&input, now_ms) {
             Ok(()) => {
                 let after = vec![AfterCommit::reply(reply, Ok(()))];
@@ -183,7 +184,7 @@ impl Shard {
 impl Report {
     /// The input that a report is. It implies, unless it says otherwise, that the task has started:
     /// that comes first.
-    fn into_inputs(self, attempt: Attempt) -> (Option<Input>, Input) {
+    fn into_inputs(self, attempt: Attempt, dialect: Dialect) -> (Option<Input>, Input) {
         let started = Some(Input::TaskStarted { attempt, worker: None });
         match self {
             Self::Started { worker } => (None, Input::TaskStarted { attempt, worker }),
@@ -194,6 +195,10 @@ impl Report {
                     FailureStage::Schedule | FailureStage::Start => None,
                     FailureStage::Run | FailureStage::Submit => started,
                 };
+                (started, Input::TaskFailed { attempt, failure, stage })
+            }
+            Self::Raised { failure } => {
+                let (failure, stage) = (reported_by_code(failure, dialect), FailureStage::Run);
                 (started, Input::TaskFailed { attempt, failure, stage })
             }
             Self::MapRunFinished { children } => {

@@ -115,11 +115,11 @@ impl Means {
         let result = match request::read(resource, parameters.value()) {
             Ok(Request::Function(target)) => self.call(&target, resource, request_id).await,
             Ok(Request::Post { url }) => self.post(&url, parameters, request_id).await,
-            Err(failure) => Some(Err(failure)),
+            Err(failure) => Some(Err(failure.into())),
         };
         match result {
             Some(Ok(output)) => task.succeed(output),
-            Some(Err(failure)) => task.fail(failure),
+            Some(Err(report)) => task.report(report),
             // The engine is stopping; it dispatches the task again at its next start.
             None => {}
         }
@@ -130,17 +130,17 @@ impl Means {
         url: &str,
         parameters: &Payload,
         request_id: &str,
-    ) -> Option<Result<Payload, Failure>> {
+    ) -> Option<Result<Payload, Report>> {
         let payload = parameters.value().to_string().into();
         let call =
             Call { request_id: request_id.to_owned(), payload, attempt: 1, ..Call::default() };
         let service = Service { url, shown: url, headers: &[], timeout_ms: POST_MS_MAX };
         let answer = http::post(&self.client, &service, call).await;
-        let answer = answer.map_err(|error| answer::failure(&error, Form::Result, url));
+        let answer = answer.map_err(|error| report(&error, Form::Result, url));
         Some(answer.and_then(|body| {
             let text = std::str::from_utf8(&body).unwrap_or_default();
             Payload::from_text(text)
-                .map_err(|error| Failure::new("Runtime.InvalidResponse", error.to_string()))
+                .map_err(|error| Failure::new("Runtime.InvalidResponse", error.to_string()).into())
         }))
     }
 
@@ -149,7 +149,7 @@ impl Means {
         target: &Target,
         resource: &Resource,
         request_id: &str,
-    ) -> Option<Result<Payload, Failure>> {
+    ) -> Option<Result<Payload, Report>> {
         let call = Call {
             request_id: request_id.to_owned(),
             payload: target.payload.clone().into(),
@@ -169,7 +169,7 @@ impl Means {
             (false, Some(remote)) => Some(there(remote, target, &call, place).await),
             (false, None) => {
                 let arn = self.arn(target);
-                Some(Err(answer::not_found(&arn, request_id)))
+                Some(Err(answer::not_found(&arn, request_id).into()))
             }
         }
     }
@@ -185,7 +185,7 @@ impl Means {
         target: &Target,
         call: Call,
         place: &str,
-    ) -> Option<Result<Payload, Failure>> {
+    ) -> Option<Result<Payload, Report>> {
         let (function, id) = (&target.name.function, call.request_id.clone());
         let version = self.host.version(function).unwrap_or_default();
         let answered = |status, payload, log_result| {
@@ -196,19 +196,19 @@ impl Means {
             Invocation::RequestResponse => {}
             Invocation::Event => {
                 let accepted = self.accept(function, call).await;
-                return Some(accepted.and_then(|()| answered(202, b"", None)));
+                return Some(accepted.and_then(|()| answered(202, b"", None)).map_err(Report::from));
             }
-            Invocation::DryRun => return Some(answered(204, b"", None)),
+            Invocation::DryRun => return Some(answered(204, b"", None).map_err(Report::from)),
         }
         let ended = self.host.invoke(function, call).await;
         Some(match ended.outcome {
             Outcome::Succeeded { payload } => {
                 let log = target.log_tail.then(|| log_result(&id, &version, &ended.log));
-                answered(200, &payload, log)
+                answered(200, &payload, log).map_err(Report::from)
             }
-            Outcome::Failed { error } => Err(answer::failure(&error, target.form, place)),
-            Outcome::Throttled => Err(answer::throttled(&id)),
-            Outcome::NotFound => Err(answer::not_found(&self.arn(target), &id)),
+            Outcome::Failed { error } => Err(report(&error, target.form, place)),
+            Outcome::Throttled => Err(answer::throttled(&id).into()),
+            Outcome::NotFound => Err(answer::not_found(&self.arn(target), &id).into()),
             Outcome::Cancelled => return None,
         })
     }
@@ -237,7 +237,7 @@ async fn there(
     target: &Target,
     call: &Call,
     place: &str,
-) -> Result<Payload, Failure> {
+) -> Result<Payload, Report> {
     let function = target.name.arn.as_deref().unwrap_or(&target.name.function);
     // In an ARN, the qualifier is there already.
     let qualifier = target.name.qualifier.as_deref();
@@ -247,9 +247,15 @@ async fn there(
     let Invoked { status, executed_version, payload, failed, log_result } =
         invoked.map_err(|refusal| Failure::new(refusal.error, refusal.cause))?;
     if failed {
-        return Err(answer::failure(&Error::raised(&payload, None), target.form, place));
+        return Err(report(&Error::raised(&payload, None), target.form, place));
     }
     let version = &*executed_version.unwrap_or_else(|| "$LATEST".to_owned());
     let (payload, request_id) = (&*payload, &*call.request_id);
-    answer::output(&Answered { payload, status, version, request_id, log_result }, target)
+    Ok(answer::output(&Answered { payload, status, version, request_id, log_result }, target)?)
+}
+
+/// What a failed call is to its task.
+fn report(error: &Error, form: Form, place: &str) -> Report {
+    let failure = answer::failure(error, form, place);
+    if error.by_code { Report::Raised { failure } } else { failure.into() }
 }

@@ -57,7 +57,7 @@ async fn output(tasks: &Tasks, resource: &str, parameters: Value) -> Value {
 
 async fn failure(tasks: &Tasks, resource: &str, parameters: Value) -> (String, String) {
     match report(tasks, resource, parameters).await {
-        Report::Failed { failure, .. } => {
+        Report::Failed { failure, .. } | Report::Raised { failure } => {
             (failure.name().to_owned(), failure.cause.as_deref().unwrap_or_default().to_owned())
         }
         other => panic!("{other:?}"),

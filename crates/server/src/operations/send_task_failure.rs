@@ -1,7 +1,7 @@
 //! `SendTaskFailure`.
 
 use everstep_executions::Report;
-use everstep_interpreter::{Failure, FailureStage};
+use everstep_interpreter::Failure;
 
 use super::{Answer, task_token};
 use crate::args::Args;
@@ -12,5 +12,5 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         error: args.text("error").map(Into::into),
         cause: args.text("cause").map(Into::into),
     };
-    task_token::report(service, args, Report::Failed { failure, stage: FailureStage::Run }).await
+    task_token::report(service, args, Report::Raised { failure }).await
 }

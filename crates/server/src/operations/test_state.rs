@@ -6,7 +6,7 @@ use std::time::Duration;
 use everstep_api::protocol::{Error, Name};
 use everstep_executions::{Job, Mailbox, Message, Report, Task};
 use everstep_interpreter::test_state::{Call, Code, Request, RequestError, Tested, test_state};
-use everstep_interpreter::{Failure, Identity, Payload};
+use everstep_interpreter::{Dialect, Failure, Identity, Payload, reported_by_code};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -74,7 +74,10 @@ async fn called(
 ) -> Result<Payload, Failure> {
     let Call { resource, parameters, credentials } = call;
     let (sender, receiver) = oneshot::channel();
-    let mailbox = Arc::new(Outcome(Mutex::new(Some(sender))));
+    let mailbox = Arc::new(Outcome {
+        dialect: service.environment.dialect,
+        sender: Mutex::new(Some(sender)),
+    });
     let job = Job::Call { resource, parameters, credentials };
     dispatch(service, Task::alone(arn, "TestState", job, mailbox));
     match tokio::time::timeout_at(deadline, receiver).await {
@@ -85,7 +88,10 @@ async fn called(
 }
 
 /// Receives the outcome of the call.
-struct Outcome(Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>);
+struct Outcome {
+    dialect: Dialect,
+    sender: Mutex<Option<oneshot::Sender<Result<Payload, Failure>>>>,
+}
 
 impl Mailbox<Message> for Outcome {
     fn post(&self, message: Message) {
@@ -93,10 +99,11 @@ impl Mailbox<Message> for Outcome {
         let outcome = match report {
             Report::Succeeded { output } => Some(Ok(output)),
             Report::Failed { failure, .. } | Report::MapRunFailed { failure } => Some(Err(failure)),
+            Report::Raised { failure } => Some(Err(reported_by_code(failure, self.dialect))),
             _ => None,
         };
         if let Some(outcome) = outcome
-            && let Some(sender) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+            && let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
             let _ = sender.send(outcome);
         }

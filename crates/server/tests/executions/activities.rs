@@ -69,6 +69,23 @@ async fn a_failed_activity_fails_its_execution() {
 }
 
 #[tokio::test]
+async fn a_worker_cannot_make_its_failure_uncatchable() {
+    let fixture = Fixture::new();
+    let activity = fixture.activity("a");
+    let mut definition = task(&activity);
+    definition["States"]["T"]["Catch"] = json!([{ "ErrorEquals": ["States.ALL"], "Next": "N" }]);
+    definition["States"]["N"] = json!({ "Type": "Pass", "End": true });
+    let machine = fixture.machine("m", definition, false).await;
+    let arn = fixture.start(&machine, "e", json!({})).await;
+    let taken = fixture.poll(&activity).await;
+    let body = json!({ "taskToken": taken["taskToken"], "error": "States.Runtime", "cause": "no" });
+    fixture.ok(Operation::SendTaskFailure, body).await;
+    let output = fixture.when(&arn, "SUCCEEDED").await["output"].clone();
+    let caught = json!({ "Error": "States.TaskFailed", "Cause": "States.Runtime: no" });
+    assert_eq!(output, caught.to_string());
+}
+
+#[tokio::test]
 async fn a_worker_that_goes_away_takes_no_task_with_it() {
     let fixture = Arc::new(Fixture::new());
     let activity = fixture.activity("a");
