@@ -71,7 +71,8 @@ def test_failures_and_time_outs(world):
     assert (failed["status"], failed["error"], failed["cause"]) == ("FAILED", "E", "C")
     assert "output" not in failed and failed["redriveStatus"] == "REDRIVABLE"
     late = world.run(text({"W": {"Type": "Wait", "Seconds": 3600, "End": True}}, TimeoutSeconds=1))
-    assert late["status"] == "TIMED_OUT" and "error" not in late and "cause" not in late
+    assert (late["status"], late["error"]) == ("TIMED_OUT", "States.Timeout")
+    assert late["cause"] == "The execution ran longer than its TimeoutSeconds (1 s)."
     assert world.types(late["executionArn"])[-1] == "ExecutionTimedOut"
 
 

@@ -96,6 +96,20 @@ impl Dialect {
         }
     }
 
+    /// Whether timeouts and missed heartbeats say what took too long: the Error Output "SHOULD have a
+    /// string-valued field named Cause".
+    #[must_use]
+    pub fn explains_timeouts(self) -> bool {
+        self == Self::Spec
+    }
+
+    /// Whether an execution that ran out of time shows an error: "the interpreter fails the machine
+    /// with a States.Timeout Error Name".
+    #[must_use]
+    pub fn shows_timeout_of_execution(self) -> bool {
+        self == Self::Spec
+    }
+
     /// What a catcher's output has in place of an error or cause that a task did not give.
     #[must_use]
     pub fn missing_text_of_task(self) -> Value {

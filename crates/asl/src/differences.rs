@@ -56,6 +56,18 @@ pub const DIFFERENCES: &[Difference] = &[
         aws: "fails with `Runtime.ExitError`, `Sandbox.Timedout`, `Runtime.OutOfMemory`, `Runtime.InvalidResponse` or `Runtime.Interrupted`",
     },
     Difference {
+        method: "explains_timeouts",
+        what: "The cause of `States.Timeout`",
+        spec: "says what took too long, and how long it was allowed to take",
+        aws: "there is none",
+    },
+    Difference {
+        method: "shows_timeout_of_execution",
+        what: "`DescribeExecution` of an execution that exceeded its `TimeoutSeconds`",
+        spec: "has the error `States.Timeout` and a cause; so has the event for `onFailure`",
+        aws: "has neither error nor cause; the history has the error",
+    },
+    Difference {
         method: "missing_text_of_task",
         what: "What a catcher's Error Output has where the task gave no error or cause",
         spec: "an empty string",

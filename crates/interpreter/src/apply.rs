@@ -232,6 +232,7 @@ impl Execution {
         self.attempts = self.attempts.max(attempt.number + 1);
         let task = TaskPhase {
             attempt,
+            scheduled_ms: at_ms,
             deadline_ms,
             heartbeat_seconds,
             heartbeat_due_ms: heartbeat_seconds.map(|seconds| later(at_ms, seconds)),

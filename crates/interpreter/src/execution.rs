@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use everstep_asl::Machine;
 use everstep_asl::model::{Kind, Pattern, Resource, State};
+use everstep_asl::{Machine, error_name};
 use everstep_history::{Attempt, Event, Failure, FrameId, Payload, Position};
 use serde_json::Value;
 
@@ -17,6 +17,29 @@ pub struct Program {
     pub machine: Arc<Machine>,
     pub dialect: Dialect,
     pub limits: Limits,
+}
+
+impl Program {
+    /// The failure of an execution that ran longer than it may, as its history has it.
+    #[must_use]
+    pub fn timeout(&self) -> Failure {
+        let seconds = self.machine.timeout_seconds.unwrap_or_default();
+        timed_out(self.dialect, || {
+            format!("The execution ran longer than its TimeoutSeconds ({seconds} s).")
+        })
+    }
+
+    /// The same, as the execution shows it.
+    #[must_use]
+    pub fn shown_timeout(&self) -> Failure {
+        if self.dialect.shows_timeout_of_execution() { self.timeout() } else { Failure::default() }
+    }
+}
+
+/// `States.Timeout`, with the cause if the dialect has one.
+pub(crate) fn timed_out(dialect: Dialect, cause: impl FnOnce() -> String) -> Failure {
+    let cause = dialect.explains_timeouts().then(|| cause().into());
+    Failure { error: Some(error_name::TIMEOUT.into()), cause }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +138,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone)]
 pub(crate) struct TaskPhase {
     pub(crate) attempt: Attempt,
+    pub(crate) scheduled_ms: i64,
     pub(crate) deadline_ms: Option<i64>,
     pub(crate) heartbeat_seconds: Option<u64>,
     pub(crate) heartbeat_due_ms: Option<i64>,
@@ -416,6 +440,7 @@ impl PartialEq for Frame {
 impl PartialEq for TaskPhase {
     fn eq(&self, other: &Self) -> bool {
         self.attempt == other.attempt
+            && self.scheduled_ms == other.scheduled_ms
             && self.deadline_ms == other.deadline_ms
             && self.heartbeat_seconds == other.heartbeat_seconds
             && self.started_ms == other.started_ms

@@ -103,7 +103,7 @@ impl Shard {
             return None;
         }
         let target = slot.prepared.revision.on_failure.clone()?;
-        let failure = events.iter().rev().find_map(failure)?;
+        let failure = events.iter().rev().find_map(|event| failure(slot, event))?;
         let text = |said: &Option<_>| said.as_ref().map(ToString::to_string);
         let Summary { standing, started_ms, redrives, redriven_ms, .. } = slot.summary;
         Some(Box::new(Notification {
@@ -240,13 +240,13 @@ impl Slot {
     }
 }
 
-/// The failure that an event ends an execution with. One that ran out of time says no more than that.
-fn failure(event: &Event) -> Option<Failure> {
+/// The failure that an event ends an execution with.
+fn failure(slot: &Slot, event: &Event) -> Option<Failure> {
     match event {
         Event::ExecutionFailed { failure, .. } | Event::ExecutionAborted { failure, .. } => {
             Some(failure.clone())
         }
-        Event::ExecutionTimedOut { .. } => Some(Failure::default()),
+        Event::ExecutionTimedOut { .. } => Some(slot.execution.program().shown_timeout()),
         _ => None,
     }
 }

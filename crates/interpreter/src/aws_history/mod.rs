@@ -268,7 +268,7 @@ impl Projection {
                 failed(failure),
             ),
             Event::ExecutionTimedOut { .. } => {
-                let details = json!({ "error": "States.Timeout" });
+                let details = failed(&self.execution.program().timeout());
                 plain(0, "ExecutionTimedOut", "executionTimedOutEventDetails", details)
             }
             Event::ExecutionAborted { failure, .. } => {

@@ -1,13 +1,10 @@
 //! What happens when its time has come.
 
-use std::sync::Arc;
-
-use everstep_asl::error_name;
 use everstep_asl::handling::Origin;
-use everstep_history::{Event, Failure, FrameId};
+use everstep_history::{Event, FrameId};
 
 use super::Decider;
-use crate::execution::{Phase, Timer};
+use crate::execution::{Phase, TaskPhase, Timer, timed_out};
 use crate::raised::RaisedFailure;
 use crate::states;
 
@@ -48,10 +45,24 @@ impl Decider<'_> {
         let attempt = task.attempt;
         // "The interpreter fails the state with a States.Timeout Error Name", whichever of the two
         // it was; "States.HeartbeatTimeout is only available inside the Catch and Retry fields".
-        let failure = Failure { error: Some(Arc::from(error_name::TIMEOUT)), cause: None };
+        let failure = timed_out(self.dialect(), || task.timeout_cause(heartbeat));
         let at_ms = self.now_ms;
         self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
         let origin = if heartbeat { Origin::MissedHeartbeat } else { Origin::Named };
         self.fail(frame, RaisedFailure::new(failure, origin));
+    }
+}
+
+impl TaskPhase {
+    /// What took too long.
+    fn timeout_cause(&self, heartbeat: bool) -> String {
+        if heartbeat {
+            let seconds = self.heartbeat_seconds.unwrap_or_default();
+            return format!(
+                "The task sent no heartbeat for longer than HeartbeatSeconds ({seconds} s)."
+            );
+        }
+        let seconds = self.deadline_ms.unwrap_or_default().saturating_sub(self.scheduled_ms) / 1000;
+        format!("The task ran longer than TimeoutSeconds ({seconds} s).")
     }
 }

@@ -1,5 +1,6 @@
 //! "Task State" of the specification.
 
+use everstep_interpreter::Status;
 use serde_json::{Value, json};
 
 use crate::world::*;
@@ -13,6 +14,44 @@ fn check_timeout(fields: Value, input: Value, outcome: Outcome, seconds: f64) {
 #[test]
 fn a_task_that_runs_longer_than_its_timeout_fails_with_states_timeout() {
     check_timeout(json!({ "TimeoutSeconds": 300 }), json!({}), Outcome::Hangs, 300.0);
+}
+
+#[test]
+fn a_timeout_says_what_took_too_long() {
+    let check = |fields: Value, expected: &str| {
+        let mut fields = fields;
+        fields["Catch"] = json!([{ "ErrorEquals": ["States.ALL"], "Next": "N" }]);
+        fields["Next"] = json!("N");
+        let definition = machine(json!({ "X": task(fields), "N": pass(json!({})) }));
+        let caught = world(definition.clone()).task("X", [Outcome::Hangs]).run().output();
+        assert_eq!(caught, json!({ "Error": "States.Timeout", "Cause": expected }));
+        // The service was recorded to give none.
+        let caught = world(definition).aws().task("X", [Outcome::Hangs]).run();
+        if let Status::Succeeded { output } = caught.execution.status() {
+            assert_eq!(output.value()["Cause"], "");
+        }
+    };
+    check(json!({}), "The task ran longer than TimeoutSeconds (60 s).");
+    check(json!({ "TimeoutSeconds": 5 }), "The task ran longer than TimeoutSeconds (5 s).");
+    check(
+        json!({ "TimeoutSeconds": 50, "HeartbeatSeconds": 7 }),
+        "The task sent no heartbeat for longer than HeartbeatSeconds (7 s).",
+    );
+}
+
+#[test]
+fn a_machine_that_runs_too_long_fails_with_states_timeout() {
+    let mut definition = machine(json!({ "X": task(json!({ "TimeoutSeconds": 50 })) }));
+    definition["TimeoutSeconds"] = json!(3);
+    let run = world(definition).task("X", [Outcome::Hangs]).run();
+    assert_eq!(run.execution.status(), &Status::TimedOut);
+    let failure = run.execution.program().shown_timeout();
+    assert_eq!(failure.name(), "States.Timeout");
+    let cause = "The execution ran longer than its TimeoutSeconds (3 s).";
+    assert_eq!(failure.cause.as_deref(), Some(cause));
+    let last = run.history().pop().expect("an event");
+    let details = json!({ "error": "States.Timeout", "cause": cause });
+    assert_eq!(last["executionTimedOutEventDetails"], details);
 }
 
 #[test]

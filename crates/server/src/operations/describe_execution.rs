@@ -3,7 +3,7 @@
 use everstep_api::arn::{Arn, Kind, wrong_kind};
 use everstep_api::protocol::{Error, Name, timestamp};
 use everstep_executions::{ExecutionId, Standing, Summary};
-use everstep_history::Event;
+use everstep_history::{Event, Failure};
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -24,6 +24,10 @@ pub(super) fn run(service: &Service, args: Args<'_>) -> Answer {
 pub(crate) fn description(service: &Service, summary: &Summary, data: bool) -> Answer {
     let steps = service.reader.first_and_last(summary).map_err(engine_error)?;
     let mut answer = described(service, summary)?;
+    if data && summary.standing == Standing::TimedOut {
+        let prepared = service.reader.prepared(summary).map_err(engine_error)?;
+        add_failure(&mut answer, &prepared.program.shown_timeout());
+    }
     for event in steps.iter().flat_map(|(first, last)| first.iter().chain(last)) {
         add(&mut answer, summary.standing, event, data);
     }
@@ -51,7 +55,7 @@ pub(crate) fn redrive_status(
     })
 }
 
-/// What an event of the first or the last step tells. An execution that timed out shows no error.
+/// What an event of the first or the last step tells.
 fn add(answer: &mut Value, standing: Standing, event: &Event, data: bool) {
     match (event, standing) {
         (Event::ExecutionStarted { input, .. }, _) => {
@@ -70,13 +74,17 @@ fn add(answer: &mut Value, standing: Standing, event: &Event, data: bool) {
         | (Event::ExecutionAborted { failure, .. }, Standing::Aborted)
             if data =>
         {
-            for (member, value) in [("error", &failure.error), ("cause", &failure.cause)] {
-                if let Some(value) = value {
-                    answer[member] = value.to_string().into();
-                }
-            }
+            add_failure(answer, failure);
         }
         _ => {}
+    }
+}
+
+pub(super) fn add_failure(answer: &mut Value, failure: &Failure) {
+    for (member, value) in [("error", &failure.error), ("cause", &failure.cause)] {
+        if let Some(value) = value {
+            answer[member] = value.to_string().into();
+        }
     }
 }
 

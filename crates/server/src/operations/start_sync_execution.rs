@@ -3,10 +3,11 @@
 
 use everstep_api::protocol::{Error, Name, timestamp};
 use everstep_executions::{Ended, Error as Engine};
-use everstep_interpreter::{Failure, Status};
+use everstep_interpreter::Status;
 use serde_json::{Value, json};
 
 use super::Answer;
+use super::describe_execution::add_failure;
 use super::start_execution::{Begun, begin};
 use super::target;
 use crate::args::Args;
@@ -52,25 +53,17 @@ fn described(args: Args<'_>, begun: &Begun, ended: &Ended) -> Value {
         }
         Status::TimedOut => {
             answer["status"] = "TIMED_OUT".into();
-            answer["error"] = "States.Timeout".into();
+            add_failure(&mut answer, &begun.target.prepared.program.timeout());
         }
         Status::Failed { failure } | Status::Aborted { failure } => {
             answer["status"] = "FAILED".into();
             if data {
-                failed(&mut answer, failure);
+                add_failure(&mut answer, failure);
             }
         }
         Status::Running => {}
     }
     answer
-}
-
-fn failed(answer: &mut Value, failure: &Failure) {
-    for (member, value) in [("error", &failure.error), ("cause", &failure.cause)] {
-        if let Some(value) = value {
-            answer[member] = value.to_string().into();
-        }
-    }
 }
 
 /// As the service bills: by 100 ms and 64 MB, begun ones counted whole.

@@ -82,7 +82,7 @@ async fn executions_are_redriven() {
 }
 
 #[tokio::test]
-async fn an_execution_that_times_out_shows_no_error() {
+async fn an_execution_that_times_out_shows_an_error_in_spec_alone() {
     let fixture = Fixture::new();
     let mut definition = wait();
     definition["TimeoutSeconds"] = 5.into();
@@ -92,4 +92,12 @@ async fn an_execution_that_times_out_shows_no_error() {
     let described = fixture.when(&arn, "TIMED_OUT").await;
     assert!(described.get("error").is_none() && described.get("cause").is_none());
     assert_eq!(described["redriveStatus"], "REDRIVABLE");
+    let tags = json!([{ "key": "everstep:dialect", "value": "spec" }]);
+    let body = json!({ "resourceArn": machine, "tags": tags });
+    fixture.ok(Operation::TagResource, body).await;
+    let arn = fixture.start(&machine, "spec", json!({})).await;
+    fixture.pass(6000);
+    let described = fixture.when(&arn, "TIMED_OUT").await;
+    assert_eq!(described["error"], "States.Timeout");
+    assert_eq!(described["cause"], "The execution ran longer than its TimeoutSeconds (5 s).");
 }
