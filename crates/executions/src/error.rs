@@ -27,6 +27,8 @@ pub enum Error {
     InvalidDefinition,
     /// The execution is not continued: it has done harm before.
     Quarantined(Arc<str>),
+    /// The execution ended without a result: the engine has a defect.
+    Panicked(Arc<str>),
     /// Too many requests are waiting already: retry later.
     Busy,
     /// The engine has been stopped.
@@ -73,8 +75,9 @@ impl fmt::Display for Error {
             Self::NoSuchTask => f.write_str("there is no such task"),
             Self::InvalidDefinition => f.write_str("the definition has errors"),
             Self::Quarantined(why) => {
-                write!(f, "the execution is quarantined: {why}")
+                write!(f, "the execution is quarantined, stop it or release it: {why}")
             }
+            Self::Panicked(why) => write!(f, "the execution has ended: {why}"),
             Self::Busy => Refused::Busy.fmt(f),
             Self::Stopped => Refused::Stopped.fmt(f),
             Self::Failed(error) => error.fmt(f),

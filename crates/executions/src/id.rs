@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use everstep_shards::Subject;
 use minicbor::{Decode, Encode};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +16,16 @@ impl ExecutionId {
     pub fn of(arn: &str) -> Self {
         Self(digest(arn.as_bytes()))
     }
+
+    /// The execution, among all that engines work on.
+    #[must_use]
+    pub fn subject(self) -> Subject {
+        Subject { kind: KIND, id: self.0 }
+    }
 }
+
+/// What tells executions from others that engines work on.
+pub(crate) const KIND: u8 = 1;
 
 everstep_shards::id!(ExecutionId);
 

@@ -180,9 +180,12 @@ impl Message {
         )
     }
 
-    /// Whether it can reach an execution in quarantine.
+    /// Whether it can reach an execution in quarantine. One that is not stored yet is, and waits.
     pub(crate) fn evaluates_nothing(&self) -> bool {
-        matches!(self, Self::Stop { .. } | Self::Watch { .. } | Self::Delete { .. })
+        matches!(
+            self,
+            Self::Start { .. } | Self::Stop { .. } | Self::Watch { .. } | Self::Delete { .. }
+        )
     }
 
     /// Whether somebody who can ask again waits for the answer.

@@ -33,6 +33,9 @@ pub trait Observer: Send + Sync {
     /// One execution cannot be read or cannot continue. The others are not affected.
     fn stuck(&self, _id: ExecutionId, _error: &Error) {}
 
+    /// One execution is not continued until it is released or stopped. Said when that begins, and at each start.
+    fn quarantined(&self, _execution_arn: &str, _why: &str) {}
+
     /// Nothing can be written any more. Said once; the engine answers every request with this error and
     /// has to be started again.
     fn failed(&self, _error: &Error) {}

@@ -33,6 +33,9 @@ struct Shared {
 struct Queues {
     quick: VecDeque<Work>,
     slow: VecDeque<Work>,
+    /// What may have ended the engine before: one at a time.
+    suspects: VecDeque<Work>,
+    is_suspect_running: bool,
     running: Vec<(ExecutionId, Arc<AtomicBool>)>,
     is_stopping: bool,
     is_stopped: bool,
@@ -87,7 +90,9 @@ impl Pool for Threads {
         if queues.is_stopping {
             work.interruption().store(true, Ordering::Relaxed);
         }
-        if work.is_slow() {
+        if work.is_suspect() {
+            queues.suspects.push_back(work);
+        } else if work.is_slow() {
             queues.slow.push_back(work);
         } else {
             queues.quick.push_back(work);
@@ -104,8 +109,8 @@ impl Pool for Threads {
                 interrupted.store(true, Ordering::Relaxed);
             }
         }
-        let Queues { quick, slow, .. } = &mut *queues;
-        for queue in [quick, slow] {
+        let Queues { quick, slow, suspects, .. } = &mut *queues;
+        for queue in [quick, slow, suspects] {
             if let Some(at) = queue.iter().position(|work| work.execution() == execution)
                 && let Some(work) = queue.remove(at)
             {
@@ -120,27 +125,35 @@ impl Queues {
     fn take_repeated(&mut self) -> Vec<Work> {
         let all = self.take_all();
         let (repeated, news): (Vec<_>, Vec<_>) = all.into_iter().partition(Work::comes_again);
-        self.quick.extend(news);
+        let (suspects, others): (Vec<_>, Vec<_>) = news.into_iter().partition(Work::is_suspect);
+        self.quick.extend(others);
+        self.suspects.extend(suspects);
         repeated
     }
 
     fn interrupt_all(&self) {
-        let waiting = self.quick.iter().chain(&self.slow).map(Work::interruption);
+        let waiting = self.quick.iter().chain(&self.slow).chain(&self.suspects);
+        let waiting = waiting.map(Work::interruption);
         let running = self.running.iter().map(|(_, interrupted)| interrupted.clone());
         waiting.chain(running).for_each(|interrupted| interrupted.store(true, Ordering::Relaxed));
     }
 
     fn is_idle(&self) -> bool {
-        self.quick.is_empty() && self.slow.is_empty() && self.running.is_empty()
+        let mut queues = [&self.quick, &self.slow, &self.suspects].into_iter();
+        queues.all(VecDeque::is_empty) && self.running.is_empty()
     }
 
     fn take_all(&mut self) -> Vec<Work> {
-        self.quick.drain(..).chain(self.slow.drain(..)).collect()
+        let waiting = self.quick.drain(..).chain(self.slow.drain(..));
+        waiting.chain(self.suspects.drain(..)).collect()
     }
 
     fn next(&mut self, takes_slow: bool) -> Option<Work> {
-        let slow = if takes_slow { self.slow.pop_front() } else { None };
-        let work = slow.or_else(|| self.quick.pop_front())?;
+        let may_take = takes_slow && !self.is_suspect_running;
+        let suspect = if may_take { self.suspects.pop_front() } else { None };
+        let slow = || if takes_slow { self.slow.pop_front() } else { None };
+        let work = suspect.or_else(slow).or_else(|| self.quick.pop_front())?;
+        self.is_suspect_running |= work.is_suspect();
         self.running.push((work.execution(), work.interruption()));
         Some(work)
     }
@@ -155,11 +168,12 @@ impl Shared {
         // Where that is not allowed, they compete as equals.
         let _ = rustix::process::nice(NICE);
         while let Some(work) = self.next(takes_slow) {
-            let execution = work.execution();
+            let (execution, is_suspect) = (work.execution(), work.is_suspect());
             work.run();
             let mut queues = self.queues();
             queues.running.retain(|(running, _)| *running != execution);
-            if queues.is_stopping {
+            queues.is_suspect_running &= !is_suspect;
+            if queues.is_stopping || is_suspect {
                 self.changed.notify_all();
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use everstep_history::{Event, journal};
 use everstep_interpreter::TokenKey;
+use everstep_shards::{Quarantined, Register};
 use everstep_store::{Scan, Space, Store, after_prefix};
 
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ use crate::summary::Summary;
 pub struct Reader {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) revisions: Arc<Revisions>,
+    pub(crate) quarantine: Register<ExecutionId>,
 }
 
 impl Reader {
@@ -30,7 +32,7 @@ impl Reader {
     /// The same for one who runs what is stored, with the key of its task tokens.
     pub(crate) fn with_key(store: Arc<dyn Store>, token_key: TokenKey) -> Self {
         let revisions = Arc::new(Revisions::new(store.clone(), token_key));
-        Self { store, revisions }
+        Self { store, revisions, quarantine: Register::default() }
     }
 
     pub(crate) fn shard(&self, id: ExecutionId) -> everstep_store::Shard {
@@ -40,6 +42,19 @@ impl Reader {
     pub fn summary(&self, id: ExecutionId) -> Result<Option<Summary>> {
         let row = self.store.get(self.shard(id), Space::Executions, &layout::execution(id))?;
         Ok(row.map(|row| Summary::decode(&row)).transpose()?)
+    }
+
+    /// How many executions are quarantined, as far as an engine runs.
+    #[must_use]
+    pub fn quarantined_count(&self) -> usize {
+        self.quarantine.len()
+    }
+
+    /// At most `limit` executions that are quarantined, those that came first, and why.
+    pub fn quarantined(&self, limit: usize) -> Result<Vec<(Summary, Quarantined)>> {
+        let found = self.quarantine.first(limit).into_iter();
+        let summary = |(id, held)| Ok(self.summary(id)?.map(|summary| (summary, held)));
+        found.map(summary).filter_map(Result::transpose).collect()
     }
 
     /// What an execution runs by.

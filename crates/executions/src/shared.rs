@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use everstep_shards::{Failure, Mailbox, Outside};
+use everstep_shards::{Failure, InFlight, Mailbox, Outside, Register};
 use everstep_store::{Done, Store};
 
 use crate::error::Result;
+use crate::id::ExecutionId;
 use crate::message::Message;
 use crate::observer::Observer;
 use crate::pace::Pace;
@@ -33,6 +34,8 @@ pub struct Shared {
     pub(crate) pool: Arc<dyn Pool>,
     pub(crate) pace: Pace,
     pub(crate) revisions: Arc<Revisions>,
+    pub(crate) in_flight: Arc<dyn InFlight>,
+    pub(crate) quarantine: Register<ExecutionId>,
     pub(crate) settings: Settings,
     failure: Failure,
 }
@@ -54,14 +57,30 @@ impl Shared {
         failure: Failure,
     ) -> Self {
         let Parts { store, runner, observer, settings } = parts;
-        let revisions = reader.revisions;
-        let pace = Pace::default();
-        Self { store, runner, observer, mailbox, pool, pace, revisions, settings, failure }
+        let Reader { revisions, quarantine, .. } = reader;
+        let (pace, in_flight) = (Pace::default(), settings.shards.in_flight.clone());
+        Self {
+            store,
+            runner,
+            observer,
+            mailbox,
+            pool,
+            pace,
+            revisions,
+            in_flight,
+            quarantine,
+            settings,
+            failure,
+        }
     }
 
     #[must_use]
     pub fn reader(&self) -> Reader {
-        Reader { store: self.store.clone(), revisions: self.revisions.clone() }
+        Reader {
+            store: self.store.clone(),
+            revisions: self.revisions.clone(),
+            quarantine: self.quarantine.clone(),
+        }
     }
 
     /// Makes a revision ready to run, and durable: `done` is called then.

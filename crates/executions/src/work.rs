@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use everstep_history::{Event, journal};
 use everstep_interpreter::{Input, Occasion, Stopwatch, Time, Turn};
-use everstep_shards::{Mailbox, panic_text};
+use everstep_shards::{InFlight, Mailbox, panic_text};
 
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
@@ -40,6 +40,9 @@ pub struct Work {
     pub(crate) job: Job,
     pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
     pub(crate) interrupted: Arc<AtomicBool>,
+    pub(crate) in_flight: Arc<dyn InFlight>,
+    /// It may be what has ended the engine before.
+    pub(crate) is_suspect: bool,
 }
 
 pub(crate) enum Job {
@@ -71,13 +74,23 @@ pub(crate) struct Decision {
     pub(crate) record: Vec<u8>,
 }
 
-/// The decision of an execution has panicked: a defect. The execution as it was in memory is gone.
-pub(crate) struct Panicked(pub(crate) Arc<str>);
+/// Reading an execution, or its decision, has panicked: a defect.
+pub(crate) struct Panicked {
+    pub(crate) message: Arc<str>,
+    /// What is left of it in memory. Nobody knows how far it got.
+    pub(crate) slot: Option<Box<Slot>>,
+}
 
 /// An execution that was read, or why it cannot be.
 pub struct Loaded {
     pub(crate) id: ExecutionId,
-    pub(crate) slot: Result<Box<Slot>>,
+    pub(crate) outcome: std::result::Result<Result<Box<Slot>>, Panicked>,
+}
+
+/// What came of work that may have a defect.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|panic| Panicked { message: panic_text(&*panic).into(), slot: None })
 }
 
 /// A turn outside the shard ends after this time, between two states.
@@ -103,6 +116,12 @@ impl Work {
         }
     }
 
+    /// Whether it may be what has ended the engine before: only one such at a time is done.
+    #[must_use]
+    pub fn is_suspect(&self) -> bool {
+        self.is_suspect
+    }
+
     /// Whether it comes again after a start of the engine, so that nothing is lost with it.
     #[must_use]
     pub fn comes_again(&self) -> bool {
@@ -123,12 +142,19 @@ impl Work {
     /// Does it, and gives the execution back.
     pub fn run(self) {
         let message = match self.job {
-            Job::Decide(deciding) => Message::Decided(deciding.run(self.interrupted)),
+            Job::Decide(deciding) => {
+                if deciding.slot.is_durable() {
+                    self.in_flight.begin(deciding.slot.id.subject());
+                }
+                Message::Decided(deciding.run(self.interrupted))
+            }
             Job::Load(loader) => {
                 let id = loader.id();
-                Message::Loaded(Loaded { id, slot: loader.read_all() })
+                self.in_flight.begin(id.subject());
+                Message::Loaded(Loaded { id, outcome: guarded(|| loader.read_all()) })
             }
         };
+        self.in_flight.rest();
         self.mailbox.post(message);
     }
 }
@@ -158,15 +184,15 @@ pub(crate) fn decide(
     missing_activities: &[&str],
     turn: &Turn,
 ) -> std::result::Result<Decision, Panicked> {
-    let decided = catch_unwind(AssertUnwindSafe(|| {
+    let decided = guarded(|| {
         let events = decide_all(&mut slot, inputs, now_ms, missing_activities, turn);
         let is_stored = slot.is_durable() && !events.is_empty();
         let record = if is_stored { journal::encode(&events) } else { Vec::new() };
         (events, record)
-    }));
+    });
     match decided {
         Ok((events, record)) => Ok(Decision { slot, events, record }),
-        Err(panic) => Err(Panicked(panic_text(&*panic).into())),
+        Err(panicked) => Err(Panicked { slot: Some(slot), ..panicked }),
     }
 }
 
@@ -193,7 +219,11 @@ fn decide_all(
 impl Decided {
     /// Answers all who wait for it.
     pub(crate) fn refuse(self, error: &Error) {
-        let watchers = self.outcome.map(|decision| decision.slot.watchers).unwrap_or_default();
+        let slot = match self.outcome {
+            Ok(decision) => Some(decision.slot),
+            Err(panicked) => panicked.slot,
+        };
+        let watchers = slot.map(|slot| slot.watchers).unwrap_or_default();
         watchers.into_iter().for_each(|watcher| watcher(Err(error.clone())));
         self.after.into_iter().for_each(|effect| effect.answer(error));
     }
@@ -201,7 +231,8 @@ impl Decided {
 
 impl Loaded {
     pub(crate) fn refuse(self, error: &Error) {
-        let watchers = self.slot.map(|slot| slot.watchers).unwrap_or_default();
+        let slot = self.outcome.ok().and_then(Result::ok);
+        let watchers = slot.map(|slot| slot.watchers).unwrap_or_default();
         watchers.into_iter().for_each(|watcher| watcher(Err(error.clone())));
     }
 }

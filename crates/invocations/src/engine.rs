@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use everstep_shards::{Clock, Lanes, Mailbox};
+use everstep_shards::{Clock, Lanes, Mailbox, Quarantined, Register};
 use everstep_store::{Shard as StoreShard, Store};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -34,6 +34,7 @@ pub struct Invocations {
     concurrency: Arc<Concurrency>,
     clock: Arc<dyn Clock>,
     settings: Settings,
+    quarantine: Register<InvocationId>,
     seed: u64,
     chance: Mutex<Pcg64Mcg>,
 }
@@ -47,7 +48,8 @@ impl Invocations {
         let lanes = Arc::new(Lanes::new(store.shards(), clock.clone(), &settings.shards));
         let concurrency = Concurrency::new(lanes.clone());
         let chance = Mutex::new(Pcg64Mcg::seed_from_u64(seed.rotate_left(32)));
-        Self { store, lanes, concurrency, clock, settings, seed, chance }
+        let quarantine = Register::default();
+        Self { store, lanes, concurrency, clock, settings, quarantine, seed, chance }
     }
 
     /// Takes over all shards of the store. When it returns, what is due soon is known and has begun to
@@ -66,7 +68,8 @@ impl Invocations {
         let settings = self.settings.clone();
         let parts = Parts { store, functions, destinations, observer, clock, settings };
         let (mailbox, failure) = (self.lanes.clone(), self.lanes.failure().clone());
-        let shared = Shared::with(parts, mailbox, self.concurrency.clone(), failure);
+        let (concurrency, quarantine) = (self.concurrency.clone(), self.quarantine.clone());
+        let shared = Shared::with(parts, mailbox, concurrency, quarantine, failure);
         let (shared, seed) = (Arc::new(shared), self.seed);
         let outside = shared.clone();
         let open =
@@ -153,6 +156,23 @@ impl Invocations {
     /// Ends an invocation. [`Error::WrongState`] if it is over.
     pub fn cancel(&self, id: InvocationId, reply: Reply<()>) {
         self.send(Message::Cancel { id, reply });
+    }
+
+    /// Lets an invocation that is quarantined continue; whether it was.
+    pub fn release(&self, id: InvocationId, reply: Reply<bool>) {
+        self.send(Message::Release { id, reply });
+    }
+
+    /// How many invocations are quarantined.
+    #[must_use]
+    pub fn quarantined_count(&self) -> usize {
+        self.quarantine.len()
+    }
+
+    /// At most `limit` invocations that are quarantined, those that came first, and why.
+    #[must_use]
+    pub fn quarantined(&self, limit: usize) -> Vec<(InvocationId, Quarantined)> {
+        self.quarantine.first(limit)
     }
 
     /// An invocation with its event and its answer. Waits for the store.

@@ -1,6 +1,7 @@
 //! Why something that was asked of invocations cannot be done.
 
 use std::fmt;
+use std::sync::Arc;
 
 use everstep_shards::Refused;
 
@@ -28,6 +29,8 @@ pub enum Error {
         bytes: usize,
         most: usize,
     },
+    /// The invocation is not continued: it has done harm before.
+    Quarantined(Arc<str>),
     /// Too many requests are waiting already: retry later.
     Busy,
     /// The engine has been stopped.
@@ -64,6 +67,9 @@ impl fmt::Display for Error {
             Self::NotJson(why) => write!(f, "the event is not JSON: {why}"),
             Self::TooLarge { bytes, most } => {
                 write!(f, "the event has {bytes} bytes, and may have {most}")
+            }
+            Self::Quarantined(why) => {
+                write!(f, "the invocation is quarantined, cancel it or release it: {why}")
             }
             Self::Busy => Refused::Busy.fmt(f),
             Self::Stopped => Refused::Stopped.fmt(f),

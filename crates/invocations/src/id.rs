@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use everstep_shards::Subject;
 use minicbor::{Decode, Encode};
 use sha2::{Digest, Sha256};
 
@@ -36,7 +37,16 @@ impl Recipient {
 const DRAWN: u8 = 4;
 const DERIVED: u8 = 8;
 
+/// What tells invocations from others that engines work on.
+pub(crate) const KIND: u8 = 2;
+
 impl InvocationId {
+    /// The invocation, among all that engines work on.
+    #[must_use]
+    pub fn subject(self) -> Subject {
+        Subject { kind: KIND, id: self.0 }
+    }
+
     /// An id from 128 bits of chance.
     #[must_use]
     pub fn drawn(bits: [u64; 2]) -> Self {

@@ -54,6 +54,11 @@ pub enum Message {
         redrive: Resend,
         reply: Reply<InvocationId>,
     },
+    /// Ends the quarantine of an invocation; whether there was one.
+    Release {
+        id: InvocationId,
+        reply: Reply<bool>,
+    },
     Purge {
         id: InvocationId,
         /// Purges it even if deliveries are still to be made.
@@ -156,10 +161,19 @@ impl Message {
             | Self::Watch { id, .. }
             | Self::Redrive { id, .. }
             | Self::Purge { id, .. }
+            | Self::Release { id, .. }
             | Self::Deliver { id, .. }
             | Self::Delivered { id, .. } => *id,
             Self::Step { session, .. } => *session,
         }
+    }
+
+    /// Whether it can reach an invocation in quarantine.
+    pub(crate) fn reaches_quarantined(&self) -> bool {
+        matches!(
+            self,
+            Self::Cancel { .. } | Self::Watch { .. } | Self::Purge { .. } | Self::Release { .. }
+        )
     }
 
     /// Answers the caller with an error.
@@ -174,6 +188,7 @@ impl Message {
             Self::Claim { receipt, .. } | Self::Ended { receipt, .. } => receipt(Err(error)),
             Self::Call { reply, .. } | Self::Watch { reply, .. } => reply(Err(error)),
             Self::Redrive { reply, .. } => reply(Err(error)),
+            Self::Release { reply, .. } => reply(Err(error)),
             Self::Cancel { reply, .. } | Self::Purge { reply, .. } | Self::Step { reply, .. } => {
                 reply(Err(error));
             }

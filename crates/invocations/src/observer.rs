@@ -25,6 +25,9 @@ pub trait Observer: Send + Sync {
     /// One invocation cannot be read. The others are not affected.
     fn stuck(&self, _id: InvocationId, _error: &Error) {}
 
+    /// One invocation is not continued until it is released or cancelled. Said at each start.
+    fn quarantined(&self, _id: InvocationId, _why: &str) {}
+
     /// The store has failed: nothing runs until the engine is opened again.
     fn failed(&self, _error: &Error) {}
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use everstep_shards::{Clock, Failure, Mailbox, Outside};
+use everstep_shards::{Clock, Failure, Mailbox, Outside, Register};
 use everstep_store::Store;
 
 use crate::concurrency::Concurrency;
 use crate::destination::Destinations;
 use crate::function::Functions;
+use crate::id::InvocationId;
 use crate::message::Message;
 use crate::observer::Observer;
 use crate::settings::Settings;
@@ -32,6 +33,7 @@ pub struct Shared {
     pub(crate) mailbox: Arc<dyn Mailbox<Message>>,
     pub(crate) concurrency: Arc<Concurrency>,
     pub(crate) settings: Settings,
+    pub(crate) quarantine: Register<InvocationId>,
     failure: Failure,
 }
 
@@ -39,18 +41,29 @@ impl Shared {
     #[must_use]
     pub fn new(parts: Parts, mailbox: Arc<dyn Mailbox<Message>>) -> Self {
         let concurrency = Concurrency::new(mailbox.clone());
-        Self::with(parts, mailbox, concurrency, Failure::default())
+        Self::with(parts, mailbox, concurrency, Register::default(), Failure::default())
     }
 
-    /// Shares its slots and why it failed with `concurrency` and `failure`.
+    /// Shares its slots, what is quarantined and why it failed with those that are given.
     pub(crate) fn with(
         parts: Parts,
         mailbox: Arc<dyn Mailbox<Message>>,
         concurrency: Arc<Concurrency>,
+        quarantine: Register<InvocationId>,
         failure: Failure,
     ) -> Self {
         let Parts { store, functions, destinations, observer, settings, clock: _ } = parts;
-        Self { store, functions, destinations, observer, mailbox, concurrency, settings, failure }
+        Self {
+            store,
+            functions,
+            destinations,
+            observer,
+            mailbox,
+            concurrency,
+            settings,
+            quarantine,
+            failure,
+        }
     }
 }
 

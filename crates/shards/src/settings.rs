@@ -1,6 +1,9 @@
 //! What can be set for every engine.
 
+use std::sync::Arc;
+
 use crate::clock::entropy;
+use crate::in_flight::{InFlight, NoNotes};
 use crate::retention::RetentionLimit;
 
 /// Each bound says what it guards.
@@ -20,6 +23,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// How far the clock is trusted when what is old is removed.
     pub retention_limit: RetentionLimit,
+    /// Where threads note what they work on.
+    pub in_flight: Arc<dyn InFlight>,
 }
 
 impl Default for Settings {
@@ -32,6 +37,7 @@ impl Default for Settings {
             workers: 0,
             seed: None,
             retention_limit: RetentionLimit::default(),
+            in_flight: Arc::new(NoNotes),
         }
     }
 }

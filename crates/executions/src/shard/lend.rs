@@ -16,8 +16,8 @@ use super::slot::Slot;
 use crate::after_commit::AfterCommit;
 use crate::error::{Error, Result};
 use crate::id::ExecutionId;
-use crate::message::{Message, Reply};
-use crate::work::{Decided, Deciding, Job, Loaded, Panicked, Work};
+use crate::message::Message;
+use crate::work::{Decided, Deciding, Job, Loaded, Work, guarded};
 
 /// An execution that is not here now.
 pub(super) struct Lent {
@@ -34,6 +34,13 @@ enum Place {
     Outside,
 }
 
+/// An execution that is being read.
+enum Begun {
+    Loaded(Box<Slot>),
+    /// There is more to read.
+    More(Box<Loader>),
+}
+
 /// Requests that wait for one execution, at most.
 const WAITING_MAX: usize = 1000;
 
@@ -45,10 +52,10 @@ impl Shard {
             return Some(message);
         }
         let id = message.id();
-        if let Some(why) = self.quarantined.get(&id)
+        if let Some(held) = self.quarantine.holds(id)
             && !message.evaluates_nothing()
         {
-            message.refuse(Error::Quarantined(why.clone()));
+            message.refuse(Error::Quarantined(held.why.clone()));
             return None;
         }
         match self.fetch(id, now_ms) {
@@ -72,18 +79,32 @@ impl Shard {
         if self.lent.contains_key(&id) {
             return Ok(Place::Outside);
         }
-        let Some(loader) = Loader::open(&self.shared, self.shard, id)? else {
-            return Ok(Place::Nowhere);
-        };
-        let mut loader = Box::new(loader);
-        if loader.read_some()? {
-            let slot = loader.finish()?;
-            self.install(slot, now_ms);
-            return Ok(if self.lent.contains_key(&id) { Place::Outside } else { Place::Here });
+        self.shared.in_flight.begin(id.subject());
+        let is_suspect = self.quarantine.is_suspect(id);
+        match guarded(|| self.begin_to_load(id, is_suspect)) {
+            Ok(Ok(None)) => Ok(Place::Nowhere),
+            Ok(Ok(Some(Begun::Loaded(slot)))) => {
+                self.install(slot, now_ms);
+                Ok(if self.lent.contains_key(&id) { Place::Outside } else { Place::Here })
+            }
+            Ok(Ok(Some(Begun::More(loader)))) => {
+                self.lent.insert(id, Lent { bytes: 0, waiting: VecDeque::new() });
+                self.hand_over(Job::Load(loader), is_suspect);
+                Ok(Place::Outside)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(panicked) => Err(self.quarantine(id, &panicked, now_ms)),
         }
-        self.lent.insert(id, Lent { bytes: 0, waiting: VecDeque::new() });
-        self.hand_over(Job::Load(loader));
-        Ok(Place::Outside)
+    }
+
+    /// Reads as much of an execution as takes no time. One that may have ended the engine is read outside the shard.
+    fn begin_to_load(&self, id: ExecutionId, is_suspect: bool) -> Result<Option<Begun>> {
+        let Some(loader) = Loader::open(&self.shared, self.shard, id)? else { return Ok(None) };
+        let mut loader = Box::new(loader);
+        if is_suspect || !loader.read_some()? {
+            return Ok(Some(Begun::More(loader)));
+        }
+        Ok(Some(Begun::Loaded(loader.finish()?)))
     }
 
     /// Brings an execution into memory and takes it out; nothing if it is elsewhere.
@@ -92,7 +113,7 @@ impl Shard {
         id: ExecutionId,
         now_ms: i64,
     ) -> Result<Option<Box<Slot>>> {
-        if self.quarantined.contains_key(&id) {
+        if self.quarantine.holds(id).is_some() {
             return Ok(None);
         }
         Ok(match self.fetch(id, now_ms)? {
@@ -131,13 +152,15 @@ impl Shard {
         let heavy_bytes = self.shared.settings.heavy_bytes;
         input.may_take_long()
             && (!slot.prepared.is_light
+                || self.quarantine.is_suspect(slot.id)
                 || slot.execution.held_bytes() > heavy_bytes
                 || input.weight() > heavy_bytes)
     }
 
-    pub(super) fn turn(&self) -> Turn {
+    pub(super) fn turn(&self, slot: &Slot) -> Turn {
         let settings = &self.shared.settings;
-        Turn { events_max: settings.turn_events, bytes_max: settings.turn_bytes, time: None }
+        let events_max = if self.is_stored_first(slot) { 1 } else { settings.turn_events };
+        Turn { events_max, bytes_max: settings.turn_bytes, time: None }
     }
 
     pub(super) fn lend(
@@ -156,14 +179,15 @@ impl Shard {
         let bytes = slot.execution.held_bytes();
         self.lent.insert(slot.id, Lent { bytes, waiting: VecDeque::new() });
         self.lent_bytes += bytes;
-        let turn = self.turn();
+        let (turn, is_suspect) = (self.turn(&slot), self.quarantine.is_suspect(slot.id));
         let deciding = Deciding { slot, inputs, now_ms, missing_activities, after, turn };
-        self.hand_over(Job::Decide(Box::new(deciding)));
+        self.hand_over(Job::Decide(Box::new(deciding)), is_suspect);
     }
 
-    fn hand_over(&self, job: Job) {
+    fn hand_over(&self, job: Job, is_suspect: bool) {
         let (mailbox, interrupted) = (self.shared.mailbox.clone(), Arc::<AtomicBool>::default());
-        self.shared.pool.run(Work { job, mailbox, interrupted });
+        let in_flight = self.shared.in_flight.clone();
+        self.shared.pool.run(Work { job, mailbox, interrupted, in_flight, is_suspect });
     }
 
     /// Whether so much data is lent that nothing else is woken for now.
@@ -182,18 +206,21 @@ impl Shard {
         let waiting = self.returned(id);
         match outcome {
             Ok(decision) => {
+                self.begin_work(&decision.slot);
                 let slot = self.write(decision, now_ms, after);
                 self.put_back(slot, now_ms);
             }
-            Err(panicked) => self.panicked(id, panicked, after),
+            Err(panicked) => self.panicked(id, panicked, after, now_ms),
         }
         self.handle_all(waiting, now_ms);
     }
 
     pub(super) fn have_loaded(&mut self, loaded: Loaded, now_ms: i64) {
-        let Loaded { id, slot } = loaded;
+        let Loaded { id, outcome } = loaded;
         let waiting = self.returned(id);
-        match slot {
+        let outcome =
+            outcome.unwrap_or_else(|panicked| Err(self.quarantine(id, &panicked, now_ms)));
+        match outcome {
             Ok(slot) => {
                 self.install(slot, now_ms);
                 // At once, or it might have left memory again when its turn comes.
@@ -202,7 +229,8 @@ impl Shard {
             }
             Err(error) => {
                 self.unrecovered.remove(&id);
-                if waiting.is_empty() && !matches!(error, Error::AlreadyExists(_)) {
+                let is_known = matches!(error, Error::AlreadyExists(_) | Error::Quarantined(_));
+                if waiting.is_empty() && !is_known {
                     self.shared.observer.stuck(id, &error);
                 }
                 waiting.into_iter().for_each(|message| self.unreadable(message, error.clone()));
@@ -232,14 +260,14 @@ impl Shard {
         }
         let at = self.ready.iter().position(|(from_ms, _)| *from_ms <= now_ms)?;
         let (_, id) = self.ready.remove(at)?;
-        if self.quarantined.contains_key(&id) {
+        if self.quarantine.holds(id).is_some() {
             return None;
         }
         match self.fetch(id, now_ms) {
             Ok(Place::Here) => self.continue_now(id, now_ms),
             // It has its turn when it is back.
             Ok(Place::Outside) => self.wait(id, Message::Continue { id }),
-            Ok(Place::Nowhere) | Err(Error::AlreadyExists(_)) => {}
+            Ok(Place::Nowhere) | Err(Error::AlreadyExists(_) | Error::Quarantined(_)) => {}
             Err(error) => return Some((id, error)),
         }
         None
@@ -248,39 +276,13 @@ impl Shard {
     /// Lets an execution continue that is in memory and has more to decide.
     fn continue_now(&mut self, id: ExecutionId, now_ms: i64) {
         let is_unfinished = self.slots.get(id).is_some_and(|slot| slot.is_unfinished);
-        if is_unfinished && let Some(mut slot) = self.take(id) {
+        let is_held = self.quarantine.holds(id).is_some();
+        if is_unfinished
+            && !is_held
+            && let Some(mut slot) = self.take(id)
+        {
             slot.is_continuing = false;
             self.step(slot, [Input::Continue], now_ms, Vec::new());
         }
-    }
-
-    /// A decision has panicked. Only this execution has seen that, and it does not continue.
-    pub(super) fn panicked(
-        &mut self,
-        id: ExecutionId,
-        Panicked(message): Panicked,
-        after: Vec<AfterCommit>,
-    ) {
-        let error = self.quarantine(id, &format!("a decision panicked: {message}"));
-        after.into_iter().for_each(|effect| effect.answer(&error));
-    }
-
-    fn quarantine(&mut self, id: ExecutionId, why: &str) -> Error {
-        let why: Arc<str> = why.into();
-        let error = Error::Quarantined(why.clone());
-        self.quarantined.insert(id, why);
-        self.shared.observer.stuck(id, &error);
-        error
-    }
-
-    /// Lets an execution in quarantine continue, as after a start.
-    pub(super) fn release(&mut self, id: ExecutionId, reply: Reply<bool>) {
-        let was = self.quarantined.remove(&id).is_some();
-        if was {
-            self.take(id);
-            self.unrecovered.insert(id);
-            self.recovery.push_back(id);
-        }
-        reply(Ok(was));
     }
 }

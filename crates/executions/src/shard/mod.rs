@@ -12,6 +12,7 @@
 mod lend;
 pub(crate) mod load;
 mod outbox;
+mod quarantine;
 mod requests;
 mod retention;
 pub(crate) mod slot;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 use everstep_history::Attempt;
 use everstep_interpreter::{Execution, Input};
-use everstep_shards::{Ledger, Outbox, Outside, Slots, Timers};
+use everstep_shards::{Ledger, Outbox, Outside, Quarantine, Slots, Timers};
 use everstep_store::{Shard as StoreShard, Space, each_row};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -63,8 +64,7 @@ pub struct Shard {
     /// Executions that are being worked on outside the shard.
     lent: HashMap<ExecutionId, Lent>,
     lent_bytes: usize,
-    /// Executions that are not continued, and why.
-    quarantined: HashMap<ExecutionId, Arc<str>>,
+    quarantine: Quarantine<ExecutionId>,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
     /// Executions whose notes are on their way, each with the last commit of them: notes are removed with their
@@ -86,6 +86,7 @@ impl Shard {
     pub fn open(shard: StoreShard, shared: Arc<Shared>, seed: u64, now_ms: i64) -> Result<Self> {
         let mut seeds = Pcg64Mcg::seed_from_u64(seed ^ u64::from(shard.0));
         let (store, owner) = (shared.store.clone(), [seeds.next_u64(), seeds.next_u64()]);
+        let (quarantine, forgotten) = quarantine::read(&shared, shard, now_ms)?;
         let mut opened = Self {
             shard,
             ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),
@@ -101,7 +102,7 @@ impl Shard {
             ready: VecDeque::new(),
             lent: HashMap::new(),
             lent_bytes: 0,
-            quarantined: HashMap::new(),
+            quarantine,
             next_sweep_ms: now_ms + shared.settings.shards.sweep_every_ms,
             removing: HashMap::new(),
             noting: HashMap::new(),
@@ -113,6 +114,7 @@ impl Shard {
         opened.read_near()?;
         opened.look_ahead(now_ms)?;
         opened.empty_outbox()?;
+        opened.open_quarantine(forgotten)?;
         Ok(opened)
     }
 
@@ -231,7 +233,7 @@ impl Shard {
         if !self.unrecovered.remove(&id) {
             slot.undelivered.clear();
         }
-        if self.quarantined.contains_key(&id) {
+        if self.quarantine.holds(id).is_some() {
             return self.put_back(slot, now_ms);
         }
         if slot.is_unfinished {
@@ -264,7 +266,7 @@ impl Shard {
 
     /// Puts an execution into memory, and ensures that it is woken in time.
     fn put_back(&mut self, mut slot: Box<Slot>, now_ms: i64) {
-        if !self.quarantined.contains_key(&slot.id) {
+        if self.quarantine.holds(slot.id).is_none() {
             self.ask_again(&mut slot, now_ms);
         }
         self.arm(&mut slot);

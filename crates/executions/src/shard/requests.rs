@@ -106,7 +106,6 @@ impl Shard {
             Some(stopped_ms) => self.answer(slot, reply, Ok(stopped_ms), now_ms),
             None => {
                 let after = vec![AfterCommit::reply(reply, Ok(now_ms))];
-                self.quarantined.remove(&id);
                 self.step(slot, [Input::Stop { failure }], now_ms, after);
             }
         }

@@ -27,18 +27,19 @@ impl Shard {
         now_ms: i64,
         after: Vec<AfterCommit>,
     ) {
+        self.begin_work(&slot);
         let inputs: Vec<_> = inputs.into_iter().map(|input| (input, self.draw())).collect();
         if inputs.iter().any(|(input, _)| self.takes_long(&slot, input)) {
             return self.lend(slot, inputs, now_ms, after);
         }
-        let (id, prepared) = (slot.id, slot.prepared.clone());
+        let (id, prepared, turn) = (slot.id, slot.prepared.clone(), self.turn(&slot));
         let missing = self.missing_activities(&prepared);
-        match decide(slot, inputs, now_ms, &missing, &self.turn()) {
+        match decide(slot, inputs, now_ms, &missing, &turn) {
             Ok(decision) => {
                 let slot = self.write(decision, now_ms, after);
                 self.put_back(slot, now_ms);
             }
-            Err(panicked) => self.panicked(id, panicked, after),
+            Err(panicked) => self.panicked(id, panicked, after, now_ms),
         }
     }
 
@@ -157,6 +158,7 @@ impl Shard {
         let step = layout::step(slot.summary.started_ms, slot.id, slot.sequence);
         batch.put(Space::Journal, step, record);
         slot.show(was, &mut batch);
+        self.completes_a_step(slot, &mut batch);
         let wanted = Wake::wanted(slot, &self.timers);
         slot.wake = slot.wake.change(wanted, slot.id, &mut batch);
         for action in &after {

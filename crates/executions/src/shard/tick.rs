@@ -22,6 +22,12 @@ impl Shard {
     /// Does what is due, and says when there will be more to do. Errors concern single executions, or are
     /// final and known to the outside.
     pub fn tick(&mut self, now_ms: i64) -> (Option<i64>, Vec<(ExecutionId, Error)>) {
+        let ticked = self.do_what_is_due(now_ms);
+        self.shared.in_flight.rest();
+        ticked
+    }
+
+    fn do_what_is_due(&mut self, now_ms: i64) -> (Option<i64>, Vec<(ExecutionId, Error)>) {
         let mut troubles = Vec::new();
         if let Some(error) = self.shared.failure().cloned() {
             self.give_up(&error.into());
@@ -115,7 +121,7 @@ impl Shard {
         }
         match self.fetch_and_take(id, now_ms) {
             Ok(Some(slot)) => self.pass_time(slot, now_ms),
-            Ok(None) | Err(Error::AlreadyExists(_)) => {}
+            Ok(None) | Err(Error::AlreadyExists(_) | Error::Quarantined(_)) => {}
             Err(error) => troubles.push((id, error)),
         }
     }

@@ -31,6 +31,10 @@ impl Shard {
 
     fn deliver(&mut self, place: Place, now_ms: i64) {
         let (id, index) = place;
+        if !self.may_work_on(id) {
+            // It stays a row until the invocation is released.
+            return self.outbox.remove(place);
+        }
         let Some(mut slot) = self.take_or_strand(id, now_ms) else { return };
         if slot.invocation.undelivered.contains(&index) {
             let to = slot.invocation.recipient(index);

@@ -11,6 +11,7 @@
 
 mod accept;
 mod deliver;
+mod quarantine;
 mod redrive;
 mod requests;
 mod session;
@@ -23,7 +24,7 @@ mod tick;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use everstep_shards::{Ledger, Outbox, Outside, Slots, Timers};
+use everstep_shards::{Ledger, Outbox, Outside, Quarantine, Slots, Timers};
 use everstep_store::{Shard as StoreShard, Space};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -53,6 +54,7 @@ pub struct Shard {
     /// How many wait for an end.
     watching: usize,
     ledger: Ledger<AfterCommit>,
+    quarantine: Quarantine<InvocationId>,
     next_sweep_ms: i64,
     chance: Pcg64Mcg,
 }
@@ -67,8 +69,10 @@ impl Shard {
     pub fn open(shard: StoreShard, shared: Arc<Shared>, seed: u64, now_ms: i64) -> Result<Self> {
         let mut chance = Pcg64Mcg::seed_from_u64(seed ^ (u64::from(shard.0) << 48));
         let (store, owner) = (shared.store.clone(), [chance.next_u64(), chance.next_u64()]);
+        let (quarantine, forgotten) = quarantine::read(&shared, shard, now_ms)?;
         let mut opened = Self {
             shard,
+            quarantine,
             ledger: Ledger::take_over(store, shared.clone(), shard, layout::OWNER, owner),
             slots: Slots::default(),
             sessions: HashMap::new(),
@@ -79,6 +83,7 @@ impl Shard {
             chance,
             shared,
         };
+        opened.open_quarantine(forgotten);
         opened.find_recipients(now_ms)?;
         opened.look_ahead(now_ms)?;
         Ok(opened)
@@ -89,6 +94,7 @@ impl Shard {
         if let Some(error) = self.shared.failure() {
             return message.refuse(error.clone().into());
         }
+        let Some(message) = self.pass_quarantine(message) else { return };
         match message {
             Message::Accept { acceptance, reply, watcher } => {
                 self.accept(*acceptance, reply, watcher, now_ms);
@@ -104,6 +110,7 @@ impl Shard {
             Message::Cancel { id, reply } => self.cancel(id, reply, now_ms),
             Message::Watch { id, reply } => self.watch(id, reply, now_ms),
             Message::Redrive { id, redrive, reply } => self.redrive(id, redrive, reply, now_ms),
+            Message::Release { id, reply } => self.release(id, reply, now_ms),
             Message::Purge { id, undelivered, reply } => self.purge(id, undelivered, reply, now_ms),
             Message::Deliver { id, index } => self.deliver_once((id, index), now_ms),
             Message::Delivered { id, accepted_ms, index, outcome } => {

@@ -118,6 +118,7 @@ impl Shard {
     pub(super) fn remove(&mut self, mut slot: Box<Slot>, place: Vec<u8>, after: Vec<AfterCommit>) {
         let mut batch = Batch::new(self.shard);
         let Invocation { id, accepted_ms, .. } = slot.invocation;
+        self.quarantine.forget(id, &mut batch);
         for part in [Part::Record, Part::Payload, Part::Response] {
             batch.remove(Space::Invocations, layout::part(id, part));
         }

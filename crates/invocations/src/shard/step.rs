@@ -23,13 +23,26 @@ impl Shard {
             if slot.invocation.attempts.open().is_none() {
                 respond(slot, &Outcome::Interrupted, &mut batch);
             }
-            self.write(slot, &before, batch, Vec::new(), now_ms);
+            // It did nothing itself: that is not a step which speaks for it.
+            self.write_rows(slot, &before, batch, Vec::new(), now_ms);
         }
     }
 
     /// Writes what has changed of an invocation, and what else the batch has; `after` follows, and what
     /// the change itself leads to.
     pub(super) fn write(
+        &mut self,
+        slot: &mut Slot,
+        before: &Before,
+        mut batch: Batch,
+        after: Vec<AfterCommit>,
+        now_ms: i64,
+    ) {
+        self.quarantine.forget(slot.invocation.id, &mut batch);
+        self.write_rows(slot, before, batch, after, now_ms);
+    }
+
+    fn write_rows(
         &mut self,
         slot: &mut Slot,
         before: &Before,

@@ -15,6 +15,12 @@ const WOKEN_AT_A_TIME: usize = 256;
 impl Shard {
     /// Does what is due, and says when there will be more to do.
     pub fn tick(&mut self, now_ms: i64) -> Option<i64> {
+        let next_ms = self.do_what_is_due(now_ms);
+        self.shared.settings.shards.in_flight.rest();
+        next_ms
+    }
+
+    fn do_what_is_due(&mut self, now_ms: i64) -> Option<i64> {
         if let Some(error) = self.shared.failure().cloned() {
             self.give_up(&error.into());
             return None;
@@ -47,7 +53,9 @@ impl Shard {
     }
 
     fn look_at(&mut self, id: InvocationId, now_ms: i64) {
-        if let Some(slot) = self.take_or_strand(id, now_ms) {
+        if self.may_work_on(id)
+            && let Some(slot) = self.take_or_strand(id, now_ms)
+        {
             self.ready_if_due(slot, now_ms);
         }
     }

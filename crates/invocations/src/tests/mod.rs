@@ -8,5 +8,6 @@ mod harness;
 mod keys;
 mod letters;
 mod owners;
+mod quarantine;
 mod records;
 mod retries;
