@@ -44,6 +44,7 @@ pub(crate) struct Evidence {
     pub(crate) outstanding: BTreeMap<u64, Request>,
     pub(crate) functions: Functions,
     pub(crate) drivers: Drivers,
+    pub(crate) deaths: Deaths,
 }
 
 pub(crate) struct Machine {
@@ -132,7 +133,37 @@ pub(crate) enum Fact {
     Ended(Ended),
 }
 
+/// What is known of executions that were being worked on when an engine died.
+#[derive(Default)]
+pub(crate) struct Deaths {
+    /// The batch that each death was recorded with.
+    pub(crate) recorded: BTreeMap<ExecutionId, Vec<u64>>,
+    /// The last durable batch when an execution was released.
+    pub(crate) released: BTreeMap<ExecutionId, u64>,
+    /// Those that this engine was asked to release.
+    pub(crate) asked: BTreeSet<ExecutionId>,
+}
+
+impl Deaths {
+    /// How often in a row an execution has ended the engine, as far as batches up to `batch` say.
+    pub(crate) fn in_a_row(&self, life: &Life, batch: u64) -> usize {
+        // The start of an execution that has ended the engine is stored before it does anything.
+        let steps = life.steps.iter().skip(1).filter(|step| step.batch <= batch);
+        let begun = life.steps.first().map_or(0, |step| step.batch);
+        let stepped = steps.map(|step| step.batch).max().unwrap_or(begun);
+        let released = self.released.get(&life.id).copied().unwrap_or(0);
+        let recorded = self.recorded.get(&life.id).into_iter().flatten();
+        recorded.filter(|death| **death > stepped && **death > released).count()
+    }
+}
+
 impl Evidence {
+    /// Whether an execution is quarantined, as the engine says.
+    pub(crate) fn is_quarantined(&self, id: ExecutionId) -> bool {
+        let held = self.reader().quarantined(usize::MAX).unwrap_or_default();
+        held.iter().any(|(summary, _)| summary.id() == id)
+    }
+
     pub(crate) fn subject(&self, id: ExecutionId) -> Option<&Subject> {
         self.subjects.iter().find(|subject| subject.id == id)
     }

@@ -87,6 +87,8 @@ pub enum Fault {
     MarksEarly,
     /// Tasks of activities are not offered to workers.
     ForgetsOffers,
+    /// The disk loses the count of an execution's failures.
+    DropsDeaths,
     /// Failures are said to have been notified, and are not.
     ForgetsNotifications,
 }
@@ -95,6 +97,9 @@ pub enum Fault {
 pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
     match fault {
         Some(Fault::DropsWakes) => batch.writes.retain(|write| write.space != Space::Wakes),
+        Some(Fault::DropsDeaths) => batch.writes.retain(|write| {
+            write.space != Space::Catalog || !write.key.starts_with(b"quarantine/")
+        }),
         Some(Fault::DropsClosed) => batch.writes.retain(|write| write.space != Space::Closed),
         Some(Fault::DropsOutbox) => batch.writes.retain(|write| write.space != Space::Outbox),
         Some(Fault::DropsLists) => batch.writes.retain(|write| write.space != Space::Lists),

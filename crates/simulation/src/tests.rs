@@ -33,6 +33,11 @@ fn a_disk_that_loses_what_it_acknowledged_is_noticed() {
 }
 
 #[test]
+fn lost_deaths_are_noticed() {
+    check(Fault::DropsDeaths, "quarantine_is_earned");
+}
+
+#[test]
 fn lost_wakes_are_noticed() {
     check(Fault::DropsWakes, "lists_agree");
 }

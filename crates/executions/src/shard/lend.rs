@@ -273,15 +273,16 @@ impl Shard {
         None
     }
 
-    /// Lets an execution continue that is in memory and has more to decide.
+    /// Lets an execution continue that is in memory, if it has more to decide.
     fn continue_now(&mut self, id: ExecutionId, now_ms: i64) {
-        let is_unfinished = self.slots.get(id).is_some_and(|slot| slot.is_unfinished);
         let is_held = self.quarantine.holds(id).is_some();
-        if is_unfinished
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        // This was its turn, also if all was decided before it came.
+        slot.is_continuing = false;
+        if slot.is_unfinished
             && !is_held
-            && let Some(mut slot) = self.take(id)
+            && let Some(slot) = self.take(id)
         {
-            slot.is_continuing = false;
             self.step(slot, [Input::Continue], now_ms, Vec::new());
         }
     }

@@ -65,6 +65,8 @@ pub struct Shard {
     lent: HashMap<ExecutionId, Lent>,
     lent_bytes: usize,
     quarantine: Quarantine<ExecutionId>,
+    /// Executions that were released and have not been read since.
+    released: HashSet<ExecutionId>,
     /// Removals that are on their way, each with the commit to wait for.
     removing: HashMap<ExecutionId, u64>,
     /// Executions whose notes are on their way, each with the last commit of them: notes are removed with their
@@ -103,6 +105,7 @@ impl Shard {
             lent: HashMap::new(),
             lent_bytes: 0,
             quarantine,
+            released: HashSet::new(),
             next_sweep_ms: now_ms + shared.settings.shards.sweep_every_ms,
             removing: HashMap::new(),
             noting: HashMap::new(),
@@ -248,17 +251,22 @@ impl Shard {
     }
 
     /// Asks for what may not have been done before a crash, unless its time has passed meanwhile.
-    fn ask_again(&self, slot: &mut Slot, now_ms: i64) {
+    fn ask_again(&mut self, slot: &mut Slot, now_ms: i64) {
         if slot.undelivered.is_empty()
             || slot.execution.next_due_ms().is_some_and(|due| due <= now_ms)
         {
             return;
         }
+        let is_released = self.released.remove(&slot.id);
         for effect in std::mem::take(&mut slot.undelivered) {
-            if let Some(task) = self.task(slot, effect, true)
+            if let Some(mut task) = self.task(slot, effect, true)
                 && slot.execution.awaits(task.attempt)
                 && !slot.execution.is_handed_over(task.attempt)
             {
+                if is_released {
+                    // Whoever had it could not report while the execution was quarantined.
+                    task.started_ms = task.started_ms.map(|_| now_ms);
+                }
                 self.shared.runner.dispatch(*task);
             }
         }

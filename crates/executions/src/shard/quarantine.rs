@@ -158,6 +158,7 @@ impl Shard {
         if was_held {
             let watchers = self.take(id).map(|slot| slot.watchers).unwrap_or_default();
             self.keep_watchers(id, watchers);
+            self.released.insert(id);
             self.unrecovered.insert(id);
             self.recovery.push_back(id);
         }

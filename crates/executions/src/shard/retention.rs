@@ -145,6 +145,7 @@ impl Shard {
         }
         if !rest {
             self.forget_notifications(id, &mut batch)?;
+            self.quarantine.forget(id, &mut batch);
             erase(&summary, id, &mut batch);
         }
         let ticket = self.commit(batch, Vec::new());

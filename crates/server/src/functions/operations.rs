@@ -117,7 +117,9 @@ fn refusal(error: &Error) -> Refusal {
         Error::NotJson(_) => (400, "InvalidRequestContentException"),
         Error::ContextWithKey => (400, "InvalidParameterValueException"),
         Error::TooLarge { .. } => (413, "RequestTooLargeException"),
-        Error::WrongState | Error::StaleResult => (409, "ResourceConflictException"),
+        Error::WrongState | Error::StaleResult | Error::Quarantined(_) => {
+            (409, "ResourceConflictException")
+        }
         Error::Stopped | Error::Failed(EngineError::Panicked { .. }) => (503, "ServiceUnavailable"),
         Error::Failed(_) => (500, "ServiceException"),
     };

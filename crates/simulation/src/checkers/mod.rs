@@ -22,6 +22,7 @@ mod no_attempt_after_a_later_one_ended;
 mod no_completed_step_run_again;
 mod no_offered_task_is_stranded;
 mod notifications_become_invocations;
+mod quarantine_is_earned;
 mod recovery_is_a_fold;
 mod retention_removes_everything;
 mod retry_counts_exact;
@@ -175,6 +176,7 @@ const ALL: &[&dyn Checker] = &[
     &no_completed_step_run_again::Check,
     &no_offered_task_is_stranded::Check,
     &notifications_become_invocations::Check,
+    &quarantine_is_earned::Check,
     &recovery_is_a_fold::Check,
     &retention_removes_everything::Check,
     &retry_counts_exact::Check,

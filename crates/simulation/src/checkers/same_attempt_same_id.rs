@@ -54,7 +54,9 @@ impl Checker for Check {
     }
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
-        evidence.ledger.present().try_for_each(|life| check_open(evidence, life))
+        let mut running =
+            evidence.ledger.present().filter(|life| !evidence.is_quarantined(life.id));
+        running.try_for_each(|life| check_open(evidence, life))
     }
 }
 

@@ -59,6 +59,9 @@ impl Checker for Check {
 
     fn quiet(&self, evidence: &Evidence) -> Verdict {
         for life in evidence.ledger.present() {
+            if evidence.is_quarantined(life.id) {
+                continue;
+            }
             let mut execution = life.execution.clone();
             for (attempt, _) in execution.heartbeats() {
                 execution.expect_heartbeat(attempt, i64::MAX);

@@ -113,6 +113,7 @@ pub(crate) fn name(message: &Message) -> &'static str {
         Message::Watch { .. } => "watch",
         Message::Redrive { .. } => "redrive",
         Message::Purge { .. } => "purge",
+        Message::Release { .. } => "release",
         Message::Deliver { .. } => "deliver",
         Message::Delivered { .. } => "delivered",
         Message::Step { .. } => "step",

@@ -115,6 +115,8 @@ impl World {
             (_, Err(Error::Failed(_) | Error::Stopped | Error::Busy)) if self.dice.percent(70) => {
                 self.try_again(&request);
             }
+            // Workers and clients come back until somebody has looked into it.
+            (_, Err(Error::Quarantined(_))) => self.try_again(&request),
             _ => {}
         }
         Ok(())

@@ -65,8 +65,10 @@ impl World {
         self.calm = true;
         self.log.line(None, || "calm".to_owned());
         self.restore_functions();
+        self.release()?;
         self.rest()?;
         for _ in 0..8000 {
+            self.release()?;
             self.deliver_due()?;
             self.land_due_functions()?;
             self.drain()?;

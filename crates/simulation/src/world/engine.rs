@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use everstep_executions::{ExecutionId, Shard};
-use everstep_store::Shard as StoreShard;
+use everstep_executions::{ExecutionId, Message, Shard};
+use everstep_shards::deaths;
+use everstep_store::{Shard as StoreShard, Store as _};
 
 use super::{HOUR_MS, MINUTE_MS, Outcome, World, prepare, runtime};
 use crate::Fault;
@@ -64,7 +65,55 @@ impl World {
                 signs.insert((life.id, attempt), *now_ms);
             }
         }
+        self.blame()?;
         self.open()
+    }
+
+    /// An execution was being worked on when the engine died, often the same as last time.
+    fn blame(&mut self) -> Outcome {
+        self.evidence.deaths.asked.clear();
+        if self.calm || !self.dice.percent(self.temper.culprits) {
+            return Ok(());
+        }
+        let present: Vec<ExecutionId> =
+            self.evidence.ledger.present().map(|life| life.id).collect();
+        let again = self.culprit.filter(|id| present.contains(id) && self.dice.percent(80));
+        let Some(id) = again.or_else(|| present.get(self.dice.below(present.len())).copied())
+        else {
+            return Ok(());
+        };
+        self.culprit = Some(id);
+        self.log.line(Some(id.into()), || "it has ended the engine".to_owned());
+        let disk = self.evidence.disk.clone();
+        let batches = deaths(&*disk, &[id.subject()], self.evidence.now_ms)
+            .map_err(|error| fold_violation(Some(id), error.to_string()))?;
+        for batch in batches {
+            disk.commit(batch, Box::new(|_| {}));
+        }
+        disk.settle(usize::MAX);
+        let recorded = self.evidence.deaths.recorded.entry(id).or_default();
+        recorded.push(self.evidence.disk.durable_to());
+        Ok(())
+    }
+
+    /// Somebody looks into it, and lets it continue.
+    pub(super) fn release(&mut self) -> Outcome {
+        let held = self.evidence.reader().quarantined(usize::MAX).unwrap_or_default();
+        for (summary, _) in held {
+            let id = summary.id();
+            self.evidence.deaths.asked.insert(id);
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let reply = Box::new(move |answer| drop(sender.send(answer)));
+            self.log.line(Some(id.into()), || "it is released".to_owned());
+            self.handle(Message::Release { id, reply })?;
+            self.evidence.disk.settle(usize::MAX);
+            self.absorb()?;
+            if matches!(receiver.try_recv(), Ok(Ok(true))) {
+                let durable_to = self.evidence.durable_to();
+                self.evidence.deaths.released.insert(id, durable_to);
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn tick(&mut self, index: usize) -> Outcome {

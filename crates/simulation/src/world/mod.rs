@@ -55,6 +55,8 @@ pub(crate) struct World {
     /// The disk does nothing for so many actions.
     withheld: usize,
     calm: bool,
+    /// The execution that ended the engine last.
+    culprit: Option<ExecutionId>,
 }
 
 /// How rough a run is.
@@ -63,6 +65,8 @@ struct Temper {
     crashes: usize,
     disk_failures: usize,
     clock_jumps: usize,
+    /// Of a hundred crashes, how many are the work of an execution.
+    culprits: usize,
     /// Of a hundred tasks.
     task_failures: usize,
 }
@@ -85,6 +89,7 @@ impl World {
             disk_failures: dice.pick(&[0, 0, 5]),
             clock_jumps: dice.pick(&[0, 0, 10]),
             task_failures: dice.pick(&[10, 35, 60]),
+            culprits: dice.pick(&[0, 30, 90]),
         };
         let (post, runner) =
             (Arc::new(Mailbox::default()), Arc::new(Runner::new(options.fault, disk.clone())));
@@ -113,6 +118,7 @@ impl World {
             outstanding: Default::default(),
             functions,
             drivers: Default::default(),
+            deaths: Default::default(),
         };
         let mut world = Self {
             dice,
@@ -133,6 +139,7 @@ impl World {
             offset_ms: 0,
             withheld: 0,
             calm: false,
+            culprit: None,
         };
         world.open()?;
         Ok(world)
@@ -173,7 +180,8 @@ impl World {
                 self.withheld = self.dice.below(40);
                 Ok(())
             }
-            950..=959 => self.rest(),
+            950..=957 => self.rest(),
+            958 | 959 => self.release(),
             _ => self.go_wrong(),
         }
     }

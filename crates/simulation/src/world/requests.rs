@@ -66,7 +66,9 @@ impl World {
         request.arrived_ms = self.evidence.now_ms;
         if let Ask::Heartbeat { attempt } = request.ask {
             // Until it is answered it may have counted or not; the clock may have been set back.
-            let sign = self.evidence.signs.entry((id, attempt)).or_insert(request.arrived_ms);
+            let begun = self.evidence.scheduled(id, attempt).map(|(event, ..)| event.at_ms());
+            let begun = begun.unwrap_or(request.arrived_ms);
+            let sign = self.evidence.signs.entry((id, attempt)).or_insert(begun);
             *sign = request.arrived_ms.min(*sign);
         }
         self.log.line(Some(id.into()), || format!("request {}: {:?}", request.number, request.ask));

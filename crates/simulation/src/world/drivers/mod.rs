@@ -203,7 +203,8 @@ impl World {
         let answers = self.shells.answers.clone();
         Box::new(move |answer| {
             let input = match answer {
-                Err(Error::Stopped | Error::Failed(_)) => Input::Drop,
+                // Whoever is quarantined is dispatched again when it is released.
+                Err(Error::Stopped | Error::Failed(_) | Error::Quarantined(_)) => Input::Drop,
                 answer => wrap(answer),
             };
             answers.lock().unwrap_or_else(PoisonError::into_inner).push((shell, input));
