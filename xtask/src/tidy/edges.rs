@@ -9,6 +9,7 @@ const ALLOWED: &str = "
 expr:
 history:
 retry:
+schedule:
 shapes:
 signature:
 source:

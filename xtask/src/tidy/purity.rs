@@ -10,6 +10,8 @@ const PURE: &[&str] = &[
     "crates/retry/src",
     "crates/config/src",
     "crates/drivers/src",
+    "crates/schedule/src",
+    "crates/triggers/src",
 ];
 
 /// Words by which a clock, randomness, a thread or the outside would come in.
