@@ -13,11 +13,12 @@ use crate::concurrency::Concurrency;
 use crate::destination::Destinations;
 use crate::error::{Error, Result};
 use crate::function::Functions;
-use crate::id::{AttemptId, InvocationId};
+use crate::id::{AttemptId, HomeId, InvocationId};
+use crate::intake::{self, Intake};
 use crate::message::{Acceptance, Accepted, Call, Finished, Message, Mode, Reply, Resend};
 use crate::observer::Observer;
 use crate::reader::{self, Bookmark, Filter, Page, Shown};
-use crate::request::{Redrive, Request};
+use crate::request::{self, Redrive, Request};
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::shard::Shard;
@@ -140,7 +141,8 @@ impl Invocations {
             Some(key) => InvocationId::of_key(&source.name, key),
             None => InvocationId::drawn(self.draw()),
         };
-        let acceptance = Acceptance { id, function, payload, source, key, mode, session: None };
+        let acceptance =
+            Acceptance { id, function, payload, source, key, mode, session: None, handling: None };
         let message = Message::Accept { acceptance: Box::new(acceptance), reply, watcher };
         match refused {
             Some(error) => message.refuse(error),
@@ -148,9 +150,37 @@ impl Invocations {
         }
     }
 
+    /// Takes several events in one commit, with the notes of who sends them. The reply says of each whether it was
+    /// known, and comes when all of it is durable. [`Error::Busy`] if too many wait already. Never waits.
+    ///
+    /// An event that is not JSON, or is too large, is not for this: nothing is accepted then.
+    pub fn accept_all(&self, intake: Intake, reply: Reply<Vec<Accepted>>) {
+        let bytes_max = self.settings.payload_bytes_max;
+        let refused = intake.items.iter().find_map(|(acceptance, _)| {
+            let Acceptance { payload, mode, function, .. } = acceptance;
+            let checked = request::check(payload, *mode == Mode::Unparseable, bytes_max);
+            let full = || self.concurrency.waiting(function) >= self.settings.backlog_max;
+            checked.err().or_else(|| full().then_some(Error::Busy))
+        });
+        match refused {
+            Some(error) => reply(Err(error)),
+            None => self.send(Message::AcceptAll { intake: Box::new(intake), reply }),
+        }
+    }
+
+    /// What is noted at a home, by key. Waits for the store.
+    pub fn notes(&self, home: HomeId) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        intake::notes(&*self.store, home)
+    }
+
     /// How an invocation ends, when it does.
     pub fn wait(&self, id: InvocationId, reply: Reply<Finished>) {
         self.send(Message::Watch { id, reply });
+    }
+
+    /// Sends a dead letter back, and says what it becomes. [`Error::WrongState`] if it is none any more.
+    pub fn redrive_one(&self, id: InvocationId, reply: Reply<InvocationId>) {
+        self.send(Message::Redrive { id, redrive: Resend::default(), reply });
     }
 
     /// Ends an invocation. [`Error::WrongState`] if it is over.

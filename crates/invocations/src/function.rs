@@ -54,6 +54,8 @@ pub struct Attempt {
     /// For the header `Lambda-Runtime-Client-Context`: JSON in ASCII.
     pub client_context: String,
     pub session: Option<InvocationId>,
+    /// What the source or the caller would repeat, if it is known.
+    pub key: Option<String>,
 }
 
 /// How an attempt ended.

@@ -21,6 +21,24 @@ pub struct InvocationId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 #[cbor(transparent)]
 pub struct AttemptId(#[cbor(n(0), with = "minicbor::bytes")] [u8; 16]);
 
+/// Where the notes of one who sends events are: in the shard that has the invocations of these events too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HomeId([u8; 16]);
+
+impl HomeId {
+    /// The same for the same names, in this order.
+    #[must_use]
+    pub fn named(names: &[&str]) -> Self {
+        let parts: Vec<&[u8]> = [b"home".as_slice()]
+            .into_iter()
+            .chain(names.iter().map(|name| name.as_bytes()))
+            .collect();
+        Self(digest(&parts))
+    }
+}
+
+everstep_shards::id!(HomeId);
+
 /// The recipient of deliveries: a digest of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Recipient(pub(crate) [u8; 8]);
@@ -57,6 +75,20 @@ impl InvocationId {
     #[must_use]
     pub fn of_key(source: &str, key: &str) -> Self {
         Self(digest(&[b"key", source.as_bytes(), key.as_bytes()]))
+    }
+
+    /// The invocation that an item becomes, in the shard of who sends it: so one batch can accept it and note that. The
+    /// item's id must be the same whenever it is sent.
+    #[must_use]
+    pub fn of_item(home: HomeId, item: &str) -> Self {
+        let mut bytes = digest(&[b"item", &home.0, item.as_bytes()]);
+        bytes[..2].copy_from_slice(&home.0[..2]);
+        Self(bytes)
+    }
+
+    /// Not an invocation: an id in the shard of a home.
+    pub(crate) fn at(home: HomeId) -> Self {
+        Self(home.0)
     }
 
     /// The invocation that a delivery of another one becomes. A key may be used again once its first
@@ -149,7 +181,7 @@ macro_rules! shown_as_uuid {
     )+};
 }
 
-shown_as_uuid!(InvocationId AttemptId);
+shown_as_uuid!(InvocationId AttemptId HomeId);
 
 /// An invalid id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,6 +245,14 @@ mod tests {
         assert_ne!(redriven, id);
         for shards in [1, 3, 64] {
             assert_eq!(redriven.shard(shards), id.shard(shards));
+        }
+        let home = HomeId::named(&["orders", "0"]);
+        assert_ne!(home, HomeId::named(&["orders0"]));
+        let item = InvocationId::of_item(home, "1");
+        assert_ne!(item, InvocationId::of_item(home, "2"));
+        assert_ne!(item, InvocationId::of_item(HomeId::named(&["orders", "1"]), "1"));
+        for shards in [1, 3, 64] {
+            assert_eq!(item.shard(shards), home.shard(shards));
         }
     }
 }

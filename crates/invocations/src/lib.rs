@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod function;
 mod id;
+mod intake;
 mod invocation;
 mod layout;
 mod message;
@@ -41,11 +42,12 @@ pub use function::{
     Attempt, Claim, Done, Edge, EdgeInput, Failure, FunctionSettings, Functions, INTERRUPTED,
     INTERRUPTIONS_MAX, Interrupted, Outcome, Receipt, RetryMetadata, Terms,
 };
-pub use id::{AttemptId, InvocationId, NotAnId};
+pub use id::{AttemptId, HomeId, InvocationId, NotAnId};
+pub use intake::{Intake, Note};
 pub use invocation::{
     AttemptRecord, Attempts, Happened, Invocation, Reason, Source, SourceKind, State, What,
 };
-pub use message::{Acceptance, Accepted, Call, Finished, Message, Mode, Reply, Resend};
+pub use message::{Acceptance, Accepted, Call, Finished, Handling, Message, Mode, Reply, Resend};
 pub use observer::{Observer, Silent};
 pub use reader::{Bookmark, Filter, Page, Shown};
 pub use request::{Redrive, Request};

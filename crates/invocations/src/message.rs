@@ -1,11 +1,13 @@
 //! All that can reach a shard.
 
+use everstep_retry::Policy;
 use serde_json::{Map, Value};
 
 use crate::concurrency::Permit;
 use crate::error::{Error, Result};
 use crate::function::{Outcome, Receipt};
 use crate::id::{AttemptId, InvocationId};
+use crate::intake::Intake;
 use crate::invocation::{Source, State};
 use crate::request::Request;
 use crate::session::StepEnd;
@@ -18,6 +20,11 @@ pub enum Message {
         acceptance: Box<Acceptance>,
         reply: Reply<Accepted>,
         watcher: Option<Reply<Finished>>,
+    },
+    /// Several events, accepted in one commit.
+    AcceptAll {
+        intake: Box<Intake>,
+        reply: Reply<Vec<Accepted>>,
     },
     /// A synchronous call without a key.
     Call {
@@ -105,6 +112,18 @@ pub struct Acceptance {
     pub mode: Mode,
     /// The session that it continues, and how many steps that has had before it.
     pub session: Option<(InvocationId, u32)>,
+    /// What the sender wants done about failures; what the function says if there is nothing.
+    pub handling: Option<Handling>,
+}
+
+/// What is done about failures of an event, in place of what its function says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handling {
+    pub policy: Policy,
+    /// How old the event may become before it is given up.
+    pub event_age_max_ms: Option<u64>,
+    /// Whether a failure is kept as a dead letter.
+    pub dead_letters: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +172,7 @@ impl Message {
     pub fn id(&self) -> InvocationId {
         match self {
             Self::Accept { acceptance, .. } => acceptance.id,
+            Self::AcceptAll { intake, .. } => InvocationId::at(intake.home),
             Self::Call { call, .. } => call.ids.0,
             Self::Ready { id, .. }
             | Self::Claim { id, .. }
@@ -185,6 +205,7 @@ impl Message {
                 }
                 reply(Err(error));
             }
+            Self::AcceptAll { reply, .. } => reply(Err(error)),
             Self::Claim { receipt, .. } | Self::Ended { receipt, .. } => receipt(Err(error)),
             Self::Call { reply, .. } | Self::Watch { reply, .. } => reply(Err(error)),
             Self::Redrive { reply, .. } => reply(Err(error)),

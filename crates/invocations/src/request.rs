@@ -20,14 +20,18 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self, bytes_max: usize) -> Result<()> {
-        if self.payload.len() > bytes_max {
-            return Err(Error::TooLarge { bytes: self.payload.len(), most: bytes_max });
-        }
-        if self.unparseable {
-            return Ok(());
-        }
-        check_json(&self.payload).map_err(Error::NotJson)
+        check(&self.payload, self.unparseable, bytes_max)
     }
+}
+
+pub(crate) fn check(payload: &[u8], unparseable: bool, bytes_max: usize) -> Result<()> {
+    if payload.len() > bytes_max {
+        return Err(Error::TooLarge { bytes: payload.len(), most: bytes_max });
+    }
+    if unparseable {
+        return Ok(());
+    }
+    check_json(payload).map_err(Error::NotJson)
 }
 
 /// How dead letters are sent back. Each becomes a new invocation with a fresh budget.

@@ -29,6 +29,7 @@ pub(crate) fn call(shared: &Arc<Shared>, call: Call, reply: Reply<Finished>, now
         payload: request.payload.into(),
         client_context: context::of_single_call(id, client_context),
         session: None,
+        key: None,
     };
     let limit = function.concurrency;
     let mut call = Pending { id, reply: Some(reply), permit: None };

@@ -317,7 +317,7 @@ mod tests {
         changes.commit().expect("written");
         drop(opened);
         let format = fs::read_to_string(path.join(FORMAT)).expect("a format");
-        assert_eq!(format, made(3, 9) + "\n");
+        assert_eq!(format, made(3, Space::ALL.len()) + "\n");
         let again = Directory::open(path, &options).unwrap_or_else(|error| panic!("{error}"));
         let value = again.rows.get(Shard(1), space, &key).expect("read");
         assert_eq!(value.as_deref(), Some(b"value".as_slice()));
@@ -334,7 +334,7 @@ mod tests {
     fn a_store_with_spaces_of_a_later_version_is_refused() {
         let directory = tempfile::TempDir::new().expect("made");
         made_before(directory.path());
-        write_format(directory.path(), &made(3, 10)).expect("written");
+        write_format(directory.path(), &made(3, Space::ALL.len() + 1)).expect("written");
         let error = Directory::open(directory.path(), &Options::default()).err();
         assert!(matches!(error, Some(OpenError::UnknownFormat { .. })), "{error:?}");
     }

@@ -45,7 +45,8 @@ const RELIEF: Duration = Duration::from_millis(1);
 const MEMTABLES: u64 = 8;
 
 pub(crate) struct Rows {
-    spaces: [Keyspace; Space::ALL.len()],
+    /// One for each, in their order.
+    spaces: Vec<Keyspace>,
     meta: Keyspace,
     database: Database,
     /// Changes to one space above which they are to become a file.
@@ -83,8 +84,7 @@ impl Rows {
 
     fn assemble(database: Database, options: &Options) -> Result<Self, Fault> {
         let space = |space: Space| database.keyspace(space.name(), || policy(is_looked_up(space)));
-        let [a, b, c, d, e, f, g, h, i] = Space::ALL.map(space);
-        let spaces = [a?, b?, c?, d?, e?, f?, g?, h?, i?];
+        let spaces: Vec<Keyspace> = Space::ALL.into_iter().map(space).collect::<Result<_, _>>()?;
         let meta = database.keyspace(META, || policy(false))?;
         Ok(Self { spaces, meta, database, memtable_bytes: options.memtable_bytes })
     }
@@ -297,8 +297,11 @@ fn policy(filters: bool) -> KeyspaceCreateOptions {
 fn is_looked_up(space: Space) -> bool {
     match space {
         Space::Executions | Space::Journal | Space::Catalog | Space::Invocations => true,
-        Space::Lists | Space::Wakes | Space::Closed | Space::Outbox | Space::InvocationOrders => {
-            false
-        }
+        Space::Lists
+        | Space::Wakes
+        | Space::Closed
+        | Space::Outbox
+        | Space::InvocationOrders
+        | Space::Triggers => false,
     }
 }

@@ -23,10 +23,12 @@ pub enum Space {
     Invocations = 7,
     /// The orders in which invocations are found: due, listed, to be delivered, to be removed.
     InvocationOrders = 8,
+    /// What triggers note beside the invocations that they start: how far each has come, and what is in flight.
+    Triggers = 9,
 }
 
 impl Space {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Executions,
         Self::Journal,
         Self::Lists,
@@ -36,6 +38,7 @@ impl Space {
         Self::Catalog,
         Self::Invocations,
         Self::InvocationOrders,
+        Self::Triggers,
     ];
 
     /// A name for files and messages.
@@ -51,6 +54,7 @@ impl Space {
             Self::Catalog => "catalog",
             Self::Invocations => "invocations",
             Self::InvocationOrders => "invocation-orders",
+            Self::Triggers => "triggers",
         }
     }
 }

@@ -42,6 +42,8 @@ pub enum SourceKind {
     Destination,
     #[n(7)]
     Redrive,
+    #[n(8)]
+    File,
 }
 
 impl SourceKind {
@@ -56,6 +58,7 @@ impl SourceKind {
             Self::Http => "http",
             Self::Destination => "destination",
             Self::Redrive => "redrive",
+            Self::File => "file",
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::function::{Failure, FunctionSettings, Interrupted, Terms};
 use crate::invocation::{Event, Invocation, Reason, State};
 use crate::layout::{self, Order, Part};
-use crate::message::{Acceptance, Accepted, Finished, Mode, Reply};
+use crate::message::{Acceptance, Accepted, Finished, Handling, Mode, Reply};
 use crate::session::Session;
 
 enum Known {
@@ -108,7 +108,7 @@ impl Shard {
     }
 
     /// What is never run.
-    fn end_at_once(&self, acceptance: &Acceptance, at_ms: i64) -> Option<Event> {
+    pub(super) fn end_at_once(&self, acceptance: &Acceptance, at_ms: i64) -> Option<Event> {
         let settings = &self.shared.settings;
         let step = acceptance.session.map_or(0, |(_, step)| step);
         if acceptance.mode == Mode::Unparseable {
@@ -153,16 +153,21 @@ fn refuse(reply: Reply<Accepted>, watcher: Option<Reply<Finished>>, error: Error
 }
 
 /// A new invocation, and the rows that say what it was given.
-fn new_slot(
+pub(super) fn new_slot(
     acceptance: Acceptance,
     function: &FunctionSettings,
     now_ms: i64,
     batch: &mut Batch,
 ) -> Box<Slot> {
-    let Acceptance { id, function: name, payload, source, key, mode, session } = acceptance;
-    let synchronous = mode == Mode::Synchronous;
-    let terms = if synchronous { once(&function.terms) } else { function.terms.clone() };
-    let age_ms = function.event_age_max_ms.filter(|_| !synchronous);
+    let Acceptance { id, function: name, payload, source, key, mode, session, handling } =
+        acceptance;
+    let (terms, age_ms) = match (mode, handling) {
+        (Mode::Synchronous, _) => (once(&function.terms), None),
+        (_, None) => (function.terms.clone(), function.event_age_max_ms),
+        (_, Some(Handling { policy, event_age_max_ms, dead_letters })) => {
+            (Terms { policy, dead_letters, ..function.terms.clone() }, event_age_max_ms)
+        }
+    };
     let session = session.or_else(|| (!terms.next.is_empty()).then_some((id, 0)));
     if session == Some((id, 0)) {
         let row = Session::begun(id, &name, now_ms).encoded();

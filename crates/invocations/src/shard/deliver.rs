@@ -140,7 +140,8 @@ impl Shard {
         source.depth = depth;
         let mode = Mode::Asynchronous;
         let function = function.to_owned();
-        let acceptance = Acceptance { id, function, payload, source, key: None, mode, session };
+        let (key, handling) = (None, None);
+        let acceptance = Acceptance { id, function, payload, source, key, mode, session, handling };
         let reply = move |accepted: Result<_>| {
             done(accepted.map(|_| ()).map_err(|error| error.to_string()));
         };

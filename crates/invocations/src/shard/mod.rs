@@ -11,6 +11,7 @@
 
 mod accept;
 mod deliver;
+mod intake;
 mod quarantine;
 mod redrive;
 mod requests;
@@ -99,6 +100,7 @@ impl Shard {
             Message::Accept { acceptance, reply, watcher } => {
                 self.accept(*acceptance, reply, watcher, now_ms);
             }
+            Message::AcceptAll { intake, reply } => self.accept_all(*intake, reply, now_ms),
             Message::Call { call, reply } => {
                 synchronous::call(&self.shared, *call, reply, now_ms);
             }

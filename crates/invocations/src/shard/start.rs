@@ -158,6 +158,7 @@ impl Shard {
             payload: context::event(invocation, &payload),
             client_context: context::client_context(invocation),
             session: invocation.session,
+            key: invocation.key.clone(),
         })
     }
 }

@@ -50,14 +50,25 @@ impl Shard {
         mut after: Vec<AfterCommit>,
         now_ms: i64,
     ) {
-        self.rows(slot, before, &mut batch, now_ms);
+        self.add(slot, before, (&mut batch, &mut after), now_ms);
+        slot.ticket = self.commit(batch, after);
+    }
+
+    /// Adds what has changed of an invocation to a commit, and what that leads to.
+    pub(super) fn add(
+        &mut self,
+        slot: &mut Slot,
+        before: &Before,
+        (batch, after): (&mut Batch, &mut Vec<AfterCommit>),
+        now_ms: i64,
+    ) {
+        self.rows(slot, before, batch, now_ms);
         let over = !before.over && slot.invocation.state.is_over();
         if (over || before.running && !slot.is_running()) && self.shared.observer.wants_changes() {
             after.push(AfterCommit::Observe(Box::new(slot.invocation.clone())));
         }
         let response = self.last_response(slot, before);
-        self.watching -= conclude(slot, before, &response, &mut after);
-        slot.ticket = self.commit(batch, after);
+        self.watching -= conclude(slot, before, &response, after);
     }
 
     /// The answer for watchers: the last attempt's, since this start or before.

@@ -341,6 +341,7 @@ impl Harness {
             key: None,
             mode: Mode::Asynchronous,
             session: None,
+            handling: None,
         }
     }
 

@@ -5,6 +5,7 @@ mod crash;
 mod destinations;
 mod engine;
 mod harness;
+mod intake;
 mod keys;
 mod letters;
 mod owners;

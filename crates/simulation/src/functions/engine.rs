@@ -105,6 +105,7 @@ impl Engine {
 pub(crate) fn name(message: &Message) -> &'static str {
     match message {
         Message::Accept { .. } => "accept",
+        Message::AcceptAll { .. } => "accept all",
         Message::Call { .. } => "call",
         Message::Ready { .. } => "ready",
         Message::Claim { .. } => "claim",
@@ -140,6 +141,7 @@ pub(crate) fn acceptance(
             Mode::Unparseable => everstep_invocations::Mode::Unparseable,
         },
         session: None,
+        handling: None,
     }
 }
 
