@@ -12,9 +12,7 @@ mod error;
 mod failure;
 mod files;
 mod journals;
-mod judge;
 mod mark;
-mod queue;
 mod rows;
 mod writer;
 
@@ -22,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use everstep_store::group::Queue;
 use everstep_store::{Batch, Done, Result, Row, Scan, Shard, Space, Store};
 
 pub use error::OpenError;
 
 use directory::{Directory, Lock};
 use mark::Mark;
-use queue::Queue;
 use rows::Rows;
 use writer::Writer;
 

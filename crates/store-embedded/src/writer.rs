@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::thread;
 
 use everstep_store::Result;
+use everstep_store::group::{Pending, Queue, judge};
 
 use crate::failure;
-use crate::judge::judge;
 use crate::mark::Mark;
-use crate::queue::{Pending, Queue};
 use crate::rows::{Fault, Rows};
 
 pub(crate) struct Writer {
@@ -26,35 +25,20 @@ pub(crate) struct Writer {
 impl Writer {
     /// Runs until the queue is closed and empty.
     pub(crate) fn run(mut self) {
-        self.queue.adopt();
-        let mut group = Vec::new();
-        while self.queue.take(&mut group) {
-            let answers = self.write(&mut group);
-            if let Err(error) = &answers {
-                self.queue.fail(error.clone());
-            }
-            for (index, pending) in group.drain(..).enumerate() {
-                let answer = answers
-                    .as_ref()
-                    .map_or_else(|error| Err(error.clone()), |all| all[index].clone());
-                (pending.done)(answer);
-            }
-        }
+        let queue = Arc::clone(&self.queue);
+        queue.serve(|group| self.write(group));
         self.mark.stop();
     }
 
     /// Makes a group durable, and says what became of each of its batches.
     fn write(&mut self, group: &mut [Pending]) -> Result<Vec<Result<()>>> {
-        if let Some(error) = self.queue.failure() {
-            return Err(error);
-        }
         let written = self.try_write(group);
         written.map_err(|fault| failure::commit(&self.directory, &fault))
     }
 
     fn try_write(&mut self, group: &mut [Pending]) -> std::result::Result<Vec<Result<()>>, Fault> {
         let batches = group.iter().map(|pending| &pending.batch);
-        let answers = judge(batches, |shard, space, key| self.rows.get(shard, space, key))?;
+        let answers = judge(batches, |(shard, space, key)| self.rows.get(shard, space, key))?;
         let accepted = || group.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
         let writes = accepted().map(|(pending, _)| pending.batch.writes.len()).sum();
         if writes > 0 {

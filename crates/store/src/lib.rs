@@ -8,6 +8,7 @@
 mod batch;
 mod crashing;
 mod error;
+pub mod group;
 mod memory;
 mod pages;
 mod random;

@@ -1,12 +1,12 @@
 //! What waits to be written, and who waits because too much does.
 //!
-//! Knows nothing of rows or files: batches go in at one end and leave in groups at the other.
+//! Knows nothing of rows, files or databases: batches go in at one end and leave in groups at the other.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 
-use everstep_store::{Batch, Done, Error};
+use crate::{Batch, Done, Error, Result};
 
 /// Waiting batches above which `push` waits.
 const BATCHES_MAX: usize = 4096;
@@ -18,14 +18,15 @@ const GROUP_BATCHES_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// A batch on its way.
-pub(crate) struct Pending {
-    pub(crate) batch: Batch,
-    pub(crate) done: Done,
+pub struct Pending {
+    pub batch: Batch,
+    pub done: Done,
     bytes: usize,
 }
 
+/// Batches that wait to be written, between those who hand them over and the thread that writes.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub struct Queue {
     state: Mutex<State>,
     /// Signals that there is something to take, or that nothing will come any more.
     filled: Condvar,
@@ -44,8 +45,31 @@ struct State {
 }
 
 impl Queue {
+    /// Writes everything that comes, group by group, on the calling thread, until the queue is closed and empty.
+    /// `write` makes a group durable and says what became of each of its batches; its error is the error of
+    /// all, and of every later batch.
+    pub fn serve(&self, mut write: impl FnMut(&mut [Pending]) -> Result<Vec<Result<()>>>) {
+        self.adopt();
+        let mut group = Vec::new();
+        while self.take(&mut group) {
+            let answers = match self.failure() {
+                Some(error) => Err(error),
+                None => write(&mut group),
+            };
+            if let Err(error) = &answers {
+                self.fail(error.clone());
+            }
+            for (index, pending) in group.drain(..).enumerate() {
+                let answer = answers
+                    .as_ref()
+                    .map_or_else(|error| Err(error.clone()), |all| all[index].clone());
+                (pending.done)(answer);
+            }
+        }
+    }
+
     /// Adds a batch, and waits while too many are before it.
-    pub(crate) fn push(&self, batch: Batch, done: Done) {
+    pub fn push(&self, batch: Batch, done: Done) {
         let bytes = batch.size();
         let mut state = self.state();
         while state.is_full(bytes) && !self.is_taker() {
@@ -63,7 +87,7 @@ impl Queue {
 
     /// Waits for something, and moves as much of it as one group may hold to `group`. False when the
     /// queue is closed and empty.
-    pub(crate) fn take(&self, group: &mut Vec<Pending>) -> bool {
+    fn take(&self, group: &mut Vec<Pending>) -> bool {
         let mut state = self.state();
         while state.waiting.is_empty() {
             if state.closed {
@@ -78,22 +102,24 @@ impl Queue {
     }
 
     /// The calling thread is the one that takes.
-    pub(crate) fn adopt(&self) {
+    fn adopt(&self) {
         self.taker.get_or_init(|| thread::current().id());
     }
 
-    pub(crate) fn is_taker(&self) -> bool {
+    /// Whether this is the thread that writes: it must not wait for itself.
+    #[must_use]
+    pub fn is_taker(&self) -> bool {
         self.taker.get() == Some(&thread::current().id())
     }
 
     /// Nothing more will come; what waits is still taken.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.state().closed = true;
         self.filled.notify_one();
     }
 
     /// Fails everything that waits and all that will come. The first reason stays.
-    pub(crate) fn fail(&self, error: Error) {
+    pub fn fail(&self, error: Error) {
         let mut state = self.state();
         let error = state.failed.get_or_insert(error).clone();
         state.bytes = 0;
@@ -105,7 +131,7 @@ impl Queue {
         }
     }
 
-    pub(crate) fn failure(&self) -> Option<Error> {
+    fn failure(&self) -> Option<Error> {
         self.state().failed.clone()
     }
 

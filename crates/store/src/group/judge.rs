@@ -1,30 +1,43 @@
 //! Which batches of a group may happen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 
-use everstep_store::{Batch, Error, Expectation, Result, Shard, Space};
-use fjall::Slice;
+use crate::{Batch, Error, Expectation, Result, Shard, Space};
 
-type Key<'g> = (Shard, Space, &'g [u8]);
+/// Where a row is.
+pub type Place<'g> = (Shard, Space, &'g [u8]);
+
+type Rows<'g, V> = HashMap<Place<'g>, Seen<'g, V>>;
 
 /// A row that some batch of the group has an expectation of, as it is before the next batch.
-enum Seen<'g> {
+enum Seen<'g, V> {
     Unread,
-    Stored(Option<Slice>),
+    Stored(Option<V>),
     Written(Option<&'g [u8]>),
 }
 
+/// The rows that the batches of a group have expectations of, each once.
+#[must_use]
+pub fn expected<'g>(group: impl Iterator<Item = &'g Batch>) -> HashSet<Place<'g>> {
+    let places = |batch: &'g Batch| {
+        batch.expectations.iter().map(|it| (batch.shard, it.space, it.key.as_slice()))
+    };
+    group.flat_map(places).collect()
+}
+
 /// One answer for each batch, each judged against the store and the batches before it. `read` reads
-/// the store; its error is the error of all.
-pub(crate) fn judge<'g, E>(
+/// a row of the store, at most once each.
+///
+/// # Errors
+///
+/// That of `read`: it is the error of all.
+pub fn judge<'g, V: Deref<Target = [u8]>, E>(
     group: impl Iterator<Item = &'g Batch> + Clone,
-    mut read: impl FnMut(Shard, Space, &[u8]) -> std::result::Result<Option<Slice>, E>,
+    mut read: impl FnMut(Place<'_>) -> std::result::Result<Option<V>, E>,
 ) -> std::result::Result<Vec<Result<()>>, E> {
-    let mut seen = HashMap::new();
-    for batch in group.clone() {
-        let keys = batch.expectations.iter().map(|it| (batch.shard, it.space, it.key.as_slice()));
-        seen.extend(keys.map(|key| (key, Seen::Unread)));
-    }
+    let mut seen: Rows<'g, V> =
+        expected(group.clone()).into_iter().map(|place| (place, Seen::Unread)).collect();
     let mut answers = Vec::new();
     for batch in group {
         let mut answer = batch.check();
@@ -41,15 +54,15 @@ pub(crate) fn judge<'g, E>(
 }
 
 /// The space of the first row that is not as the batch expects it.
-fn unexpected<'g, E>(
+fn unexpected<'g, V: Deref<Target = [u8]>, E>(
     batch: &'g Batch,
-    seen: &mut HashMap<Key<'g>, Seen<'g>>,
-    read: &mut impl FnMut(Shard, Space, &[u8]) -> std::result::Result<Option<Slice>, E>,
+    seen: &mut Rows<'g, V>,
+    read: &mut impl FnMut(Place<'_>) -> std::result::Result<Option<V>, E>,
 ) -> std::result::Result<Option<Space>, E> {
     for Expectation { space, key, value } in &batch.expectations {
         let row = seen.entry((batch.shard, *space, key)).or_insert(Seen::Unread);
         if matches!(row, Seen::Unread) {
-            *row = Seen::Stored(read(batch.shard, *space, key)?);
+            *row = Seen::Stored(read((batch.shard, *space, key))?);
         }
         let found = match row {
             Seen::Unread => None,
@@ -63,7 +76,7 @@ fn unexpected<'g, E>(
     Ok(None)
 }
 
-fn note<'g>(batch: &'g Batch, seen: &mut HashMap<Key<'g>, Seen<'g>>) {
+fn note<'g, V>(batch: &'g Batch, seen: &mut Rows<'g, V>) {
     for write in &batch.writes {
         if let Some(row) = seen.get_mut(&(batch.shard, write.space, write.key.as_slice())) {
             *row = Seen::Written(write.value.as_deref());
@@ -92,14 +105,14 @@ mod tests {
     /// In a store where every row is missing but `there`, which is "old".
     fn check(group: &[Batch], expected: &[bool]) {
         let mut reads = 0;
-        let answers = judge(group.iter(), |_, _, key| {
+        let answers = judge(group.iter(), |(_, _, key)| {
             reads += 1;
-            Ok::<_, ()>((key == b"there").then(|| "old".into()))
+            Ok::<_, ()>((key == b"there").then(|| b"old".to_vec()))
         });
         let found: Vec<bool> =
             answers.expect("reads do not fail").iter().map(Result::is_ok).collect();
         assert_eq!(found, expected, "{group:?}");
-        let distinct = group.iter().flat_map(|batch| &batch.expectations).count();
+        let distinct = super::expected(group.iter()).len();
         assert!(reads <= distinct, "{reads} reads");
     }
 
