@@ -1,6 +1,6 @@
 //! Changes that happen together.
 
-use crate::{Error, KEY_BYTES_MAX, Result, Shard, Space, VALUE_BYTES_MAX};
+use crate::{BATCH_BYTES_MAX, Error, KEY_BYTES_MAX, Result, Shard, Space, VALUE_BYTES_MAX};
 
 /// Changes to the rows of one shard, all or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], for the first that is too large.
+    /// [`Error::TooLarge`], for the first that is too large, or for all together.
     pub fn check(&self) -> Result<()> {
         let too_large = |write: &Write| {
             let value = write.value.as_ref().map_or(0, Vec::len);
@@ -60,7 +60,13 @@ impl Batch {
             let large = sizes.into_iter().find(|(bytes, most)| bytes > most);
             large.map(|(bytes, _)| Error::TooLarge { space: write.space, bytes })
         };
-        self.writes.iter().find_map(too_large).map_or(Ok(()), Err)
+        match (self.writes.iter().find_map(too_large), self.writes.first()) {
+            (Some(error), _) => Err(error),
+            (None, Some(first)) if self.size() > BATCH_BYTES_MAX => {
+                Err(Error::TooLarge { space: first.space, bytes: self.size() })
+            }
+            _ => Ok(()),
+        }
     }
 
     #[must_use]

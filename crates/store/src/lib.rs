@@ -30,6 +30,9 @@ pub const KEY_BYTES_MAX: usize = 2048;
 /// The largest value that every store takes.
 pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// The most bytes of keys and values that every store takes in one batch.
+pub const BATCH_BYTES_MAX: usize = 512 * 1024 * 1024;
+
 /// A row: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
@@ -64,6 +67,11 @@ pub trait Store: Send + Sync {
     /// At most `limit` rows in the order of their keys, compared as bytes; [`Scan`] says which. Sees
     /// every acknowledged batch; of one that is on its way it may see a part.
     fn scan(&self, shard: Shard, space: Space, scan: Scan<'_>) -> Result<Vec<Row>>;
+
+    /// Why the store cannot be used at the moment, if so: whoever calls it waits. It may pass.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Which rows to read: those from `from` on and before `to`.
