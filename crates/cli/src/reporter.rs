@@ -3,8 +3,8 @@
 
 use everstep_interpreter::Status;
 use everstep_local::Observer;
-use everstep_story::text::{End, MARGIN, Style, lines};
-use everstep_story::{Entry, Happened, Story, words};
+use everstep_story::text::{End, MARGIN, Style, lines, open_failure};
+use everstep_story::{Entry, Happened, Report, words};
 
 use crate::output::Stream;
 
@@ -55,15 +55,26 @@ impl Reporter {
         }
     }
 
+    /// The failures that are being retried.
+    pub(crate) fn open_failures(&mut self, report: &Report) {
+        let style = self.style;
+        for line in report.open.shown.iter().flat_map(|entry| open_failure(entry, style)) {
+            self.line(&line);
+        }
+        if report.open.omitted > 0 {
+            self.line(&format!("… and {} more", report.open.omitted));
+        }
+    }
+
     /// How an execution ended; `stopped` is what stopped it. A quiet reporter only writes failures.
     pub(crate) fn end(
         &mut self,
         status: &Status,
-        story: &Story,
+        report: &Report,
         timeout_seconds: Option<u64>,
         stopped: &str,
     ) {
-        let end = End { status, story, timeout_seconds, stopped, style: self.style };
+        let end = End { status, report, timeout_seconds, stopped, style: self.style };
         let lines = if self.quiet { end.short() } else { end.full() };
         self.clear();
         if self.written && !self.quiet {

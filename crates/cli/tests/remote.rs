@@ -7,6 +7,7 @@
 mod support;
 
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use support::lines::Lines;
 use support::server::Server;
@@ -99,6 +100,20 @@ fn an_execution_that_fails() {
     server.check("executions-show-failed", &["executions", "show", "one"]);
     server.check("executions-history-failed", &["executions", "history", "one"]);
     server.check("executions-redrive", &["executions", "redrive", "one"]);
+}
+
+/// What failed, why, how often it was tried, who takes it and who does not, and what follows.
+#[test]
+fn an_execution_that_is_retried() {
+    let (_directory, server) = server();
+    server.done(&["machines", "create", &file("retrying.asl.yaml")]);
+    server.done(&["executions", "start", "retrying", "--name", "one"]);
+    let story = ["executions", "show", "one", "--json"];
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !server.done(&story).contains("\"doing\": \"retrying\"") {
+        assert!(Instant::now() < deadline, "it is not retried in time");
+    }
+    server.check("executions-show-retrying", &["executions", "show", "one"]);
 }
 
 #[test]

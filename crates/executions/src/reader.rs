@@ -79,9 +79,19 @@ impl Reader {
     pub fn each_step(
         &self,
         summary: &Summary,
+        visit: impl FnMut(u32, Vec<Event>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.each_step_from(summary, 0, visit)
+    }
+
+    /// As [`Self::each_step`], beginning with the step of a number.
+    pub fn each_step_from(
+        &self,
+        summary: &Summary,
+        number: u32,
         mut visit: impl FnMut(u32, Vec<Event>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let (mut steps, shard) = (Steps::of(summary), self.shard(summary.id()));
+        let (mut steps, shard) = (Steps::of(summary).from(number), self.shard(summary.id()));
         while !steps.is_over() {
             for (number, events) in (steps.number()..).zip(steps.next(&*self.store, shard)?) {
                 if visit(number, events).is_break() {
@@ -90,6 +100,16 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The events of one step; nothing if there is no such step.
+    pub fn step(&self, summary: &Summary, number: u32) -> Result<Option<Vec<Event>>> {
+        let mut found = None;
+        self.each_step_from(summary, number, |_, events| {
+            found = Some(events);
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
     }
 
     /// The first event of an execution about which something can be said.

@@ -19,7 +19,8 @@ pub struct Limits {
 
 impl Limits {
     /// So long does a wait of that many milliseconds take.
-    pub(crate) fn scaled(&self, ms: i64) -> i64 {
+    #[must_use]
+    pub fn scaled(&self, ms: i64) -> i64 {
         if self.wait_scale_millionths == WHOLE || ms <= 0 {
             return ms;
         }

@@ -326,7 +326,7 @@ impl<O: Observer> Driver<O> {
         let mut patience = until_due.map_or(Duration::MAX, Duration::from_millis);
         if self.observer.is_live() {
             self.story.at(now_ms);
-            self.observer.active(&self.story.activities());
+            self.observer.active(&self.story.report().activity_lines());
             patience = patience.min(TICK);
         }
         let asleep = Instant::now();

@@ -12,6 +12,7 @@
 mod activities;
 mod admission;
 mod args;
+mod byte_cache;
 mod catalog;
 mod definition;
 mod dispatch;
@@ -28,6 +29,7 @@ mod removal;
 mod sdk;
 mod service;
 mod status_change;
+mod stories;
 pub mod tag_settings;
 mod test_case;
 pub mod test_state;

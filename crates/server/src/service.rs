@@ -25,6 +25,7 @@ use crate::map_run::MapRuns;
 use crate::nested::Calls;
 use crate::operations;
 use crate::removal;
+use crate::stories::Stories;
 use crate::tag_settings::{self, Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
 use crate::turns::Turns;
@@ -108,6 +109,7 @@ pub struct Service {
     pub(crate) history_turns: Turns,
     /// For definitions, which are parsed and checked, and for states that are tested.
     pub(crate) definition_turns: Turns,
+    pub(crate) stories: Arc<Stories>,
     runtime: Handle,
     /// Whether the engine has stopped.
     stopped: watch::Sender<bool>,
@@ -130,6 +132,7 @@ impl Service {
         let engine = Arc::new(engine);
         let catalog = Catalog::new(parts.store);
         Arc::new(Self {
+            stories: Arc::new(Stories::new(engine.reader())),
             reader: engine.reader(),
             engine,
             activities: Arc::new(Activities::new(catalog.clone(), parts.clock.clone())),
@@ -174,6 +177,11 @@ impl Service {
         check(operation, body)?;
         self.admission.check(operation)?;
         operations::run(self, Args::new(operation, body)).await
+    }
+
+    /// What an execution did and why: the operation `Everstep.DescribeStory`.
+    pub async fn describe_story(&self, body: &Value) -> Result<Value, Error> {
+        operations::describe_story::run(self, body).await
     }
 
     /// Why nothing can be stored any more, if so.

@@ -17,7 +17,7 @@ pub mod words;
 
 pub use collector::{Collected, Collector, DIAGNOSTICS_MAX};
 pub use diagnostic::{Diagnostic, Rule, ServiceForm};
-pub use nearest::nearest;
+pub use nearest::{near_miss, nearest};
 pub use place::Place;
 pub use severity::Severity;
 pub use text::{Format, Position, Source, Span};

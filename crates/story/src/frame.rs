@@ -5,17 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use everstep_asl::handling::{self, Mismatch, Origin, Raised};
-use everstep_asl::model::State;
+use everstep_asl::model::{Kind, State};
 use everstep_asl::{Dialect, Machine};
 use everstep_interpreter::{Failure, FrameId};
+use everstep_source::near_miss;
+use everstep_source::words::span;
 
 use crate::entry::{Otherwise, Problem};
 use crate::raised::raised;
-use everstep_source::words::{duration, span};
+use crate::report::Doing;
+use crate::words;
 
 /// A scope and the state it is in.
 pub(crate) struct Frame {
     pub(crate) scope: Vec<String>,
+    /// What the places of its states begin with: see [`crate::Visit::place`].
+    prefix: Arc<str>,
     pub(crate) machine: Arc<Machine>,
     pub(crate) state: usize,
     pub(crate) entered_ms: i64,
@@ -29,32 +34,27 @@ pub(crate) struct Frame {
     pub(crate) missed_heartbeat: bool,
     /// The frame around, if it is in the same run.
     pub(crate) parent: Option<FrameId>,
+    /// Its branches or items.
+    pub(crate) children: Vec<FrameId>,
     /// Of the failure of a branch or an item.
     pub(crate) inner: Option<Origin>,
     pub(crate) caught: bool,
-    pub(crate) activity: Activity,
-}
-
-/// What a frame is doing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Activity {
-    /// Nothing that takes time, or what its branches and items do.
-    Idle,
-    Running {
-        since_ms: i64,
-    },
-    Waiting {
-        until_ms: i64,
-    },
-    Retrying {
-        due_ms: i64,
-    },
+    /// What it is doing that takes time; the times are those of the events. Nothing for a scope whose branches or
+    /// items do it.
+    pub(crate) doing: Option<Doing>,
+    /// Which visit of a state this is.
+    pub(crate) visit: Option<usize>,
+    /// The entry of the last failure in this visit.
+    pub(crate) failure: Option<usize>,
+    /// The entries of the failure inside that it failed by, from the inside out.
+    pub(crate) blame: Vec<usize>,
 }
 
 impl Frame {
-    pub(crate) fn new(scope: Vec<String>, machine: Arc<Machine>) -> Self {
+    pub(crate) fn new(scope: Vec<String>, prefix: Arc<str>, machine: Arc<Machine>) -> Self {
         Self {
             scope,
+            prefix,
             machine,
             state: 0,
             entered_ms: 0,
@@ -65,14 +65,19 @@ impl Frame {
             note: None,
             missed_heartbeat: false,
             parent: None,
+            children: Vec::new(),
             inner: None,
             caught: false,
-            activity: Activity::Idle,
+            doing: None,
+            visit: None,
+            failure: None,
+            blame: Vec::new(),
         }
     }
 
     pub(crate) fn enter(&mut self, state: u32, at_ms: i64) {
-        let fresh = Self::new(std::mem::take(&mut self.scope), self.machine.clone());
+        let scope = std::mem::take(&mut self.scope);
+        let fresh = Self::new(scope, self.prefix.clone(), self.machine.clone());
         let parent = self.parent;
         *self = Self { state: state as usize, entered_ms: at_ms, parent, ..fresh };
     }
@@ -81,6 +86,7 @@ impl Frame {
     pub(crate) fn start(&mut self) {
         self.attempts += 1;
         (self.note, self.missed_heartbeat, self.inner) = (None, false, None);
+        self.blame.clear();
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -89,36 +95,26 @@ impl Frame {
 
     /// A branch or an item inside; `own` is this frame.
     pub(crate) fn child(&self, own: FrameId, index: usize, machine: Arc<Machine>) -> Self {
-        Self { parent: Some(own), ..Self::new(self.inside(index), machine) }
+        Self { parent: Some(own), ..self.inside(index, machine) }
     }
 
-    /// The scope of a branch or item inside.
-    pub(crate) fn inside(&self, index: usize) -> Vec<String> {
-        let mut scope = self.scope.clone();
-        scope.push(format!("{}[{index}]", self.state().name));
-        scope
-    }
-
-    /// `Ship[2] › Charge: next retry in 3.0 s`
-    pub(crate) fn activity(&self, now_ms: i64) -> Option<String> {
-        let doing = match self.activity {
-            Activity::Idle => return None,
-            Activity::Running { since_ms } => {
-                format!("running for {}", duration(now_ms - since_ms))
-            }
-            Activity::Waiting { until_ms } => {
-                format!("waiting, {} left", duration(until_ms - now_ms))
-            }
-            Activity::Retrying { due_ms } => {
-                format!("next retry in {}", duration(due_ms - now_ms))
-            }
+    /// A branch or an item inside, perhaps in a run of its own.
+    pub(crate) fn inside(&self, index: usize, machine: Arc<Machine>) -> Self {
+        let name = &self.state().name;
+        let scope = [self.scope.as_slice(), &[format!("{name}[{index}]")]].concat();
+        let place = match self.state().kind {
+            Kind::Parallel(_) => format!("{}{name}[{index}]/", self.prefix),
+            _ => format!("{}{name}/", self.prefix),
         };
-        let name = path(&self.scope, &self.state().name);
-        Some(format!("{name}: {doing}"))
+        Self::new(scope, place.into(), machine)
+    }
+
+    pub(crate) fn place(&self) -> Arc<str> {
+        format!("{}{}", self.prefix, self.state().name).into()
     }
 
     pub(crate) fn time_out(&mut self, heartbeat: bool) {
-        self.activity = Activity::Idle;
+        self.doing = None;
         self.missed_heartbeat = heartbeat;
         let (timeout, silence) = self.limits_ms;
         self.note = if heartbeat {
@@ -154,7 +150,11 @@ impl Frame {
                 Some(format!("{wildcard} excludes {}", raised.name))
             }
             Err(Mismatch::Fatal) => Some("nothing can retry or catch this error".to_owned()),
-            _ => None,
+            Err(Mismatch::Name) => {
+                let near = near_miss(raised.name, error_equals.iter().map(String::as_str))?;
+                Some(format!("`{near}` is spelled differently from `{}`", raised.name))
+            }
+            Ok(_) => None,
         }
     }
 
@@ -163,10 +163,16 @@ impl Frame {
         raised(failure, self.state(), self.missed_heartbeat, self.inner)
     }
 
-    pub(crate) fn problem(&self, failure: &Failure) -> Problem {
+    /// A cause of more than so many bytes is cut.
+    pub(crate) fn problem(&self, failure: &Failure, cause_bytes_max: usize) -> Problem {
+        let cut = |cause: &str| match cause.len() <= cause_bytes_max {
+            true => Some(cause.to_owned()),
+            // Four bytes are the most that a character takes.
+            false => words::cause(failure).map(|text| words::shorten(&text, cause_bytes_max / 4)),
+        };
         Problem {
             error: failure.name().to_owned(),
-            cause: failure.cause.as_deref().map(str::to_owned),
+            cause: failure.cause.as_deref().and_then(cut),
             note: self.note.clone(),
         }
     }

@@ -9,49 +9,87 @@ use std::sync::Arc;
 use everstep_asl::handling;
 use everstep_asl::model::{Jitter, Kind};
 use everstep_asl::{Dialect, Machine};
-use everstep_interpreter::{Event, Failure, FrameId};
+use everstep_interpreter::{Event, Failure, FrameId, Limits};
 
 use crate::entry::{Entry, Handler, Happened, Retrier, Verdict};
-use crate::frame::{Activity, Frame};
+use crate::frame::Frame;
+use crate::report::{ACTIVITIES_MAX, Activity, Doing, Excerpt, FAILURES_MAX, Report, Standing};
+use crate::visit::{EventPlace, Outcome, Visit};
 
 /// The execution (0), or a child of a distributed Map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId(pub usize);
 
-#[derive(Default)]
 pub struct Story {
+    dialect: Dialect,
+    limits: Limits,
+    cause_bytes_max: usize,
     start_ms: i64,
     now_ms: i64,
     frames: BTreeMap<(RunId, FrameId), Frame>,
     entries: Vec<Entry>,
-    /// Where in the entries those of the last decision begin.
-    last_batch: usize,
+    visits: Vec<Visit>,
+    /// The event that is being read.
+    place: EventPlace,
     states: usize,
     retries: usize,
-    /// The events were read back from a history, which does not record what was drawn at random.
-    from_history: bool,
-    dialect: Dialect,
+    standing: Standing,
+    /// About as many as it takes in memory.
+    bytes: usize,
+}
+
+/// What an entry, a visit or an attempt takes beside its texts, about.
+const ENTRY_BYTES: usize = 400;
+const VISIT_BYTES: usize = 400;
+const ATTEMPT_BYTES: usize = 100;
+/// A frame, and the names around it.
+const FRAME_BYTES: usize = 600;
+
+impl Default for Story {
+    fn default() -> Self {
+        Self::new(Dialect::default())
+    }
 }
 
 impl Story {
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, ..Self::default() }
+        Self {
+            dialect,
+            limits: Limits::default(),
+            cause_bytes_max: usize::MAX,
+            start_ms: 0,
+            now_ms: 0,
+            frames: BTreeMap::new(),
+            entries: Vec::new(),
+            visits: Vec::new(),
+            place: EventPlace { step: 0, index: 0 },
+            states: 0,
+            retries: 0,
+            standing: Standing::Running,
+            bytes: 0,
+        }
     }
 
-    /// Of an execution whose history is all that is known.
+    /// Of an execution that runs by these limits.
     #[must_use]
-    pub fn from_history(dialect: Dialect) -> Self {
-        Self { from_history: true, ..Self::new(dialect) }
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Longer causes are cut.
+    #[must_use]
+    pub fn with_causes_up_to(self, cause_bytes_max: usize) -> Self {
+        Self { cause_bytes_max, ..self }
     }
 
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// What happened in the decision that ended the execution.
-    pub fn last_entries(&self) -> &[Entry] {
-        &self.entries[self.last_batch..]
+    /// In the order of their begin.
+    pub fn visits(&self) -> &[Visit] {
+        &self.visits
     }
 
     pub fn states(&self) -> usize {
@@ -62,13 +100,81 @@ impl Story {
         self.retries
     }
 
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// About as many as it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn start_ms(&self) -> i64 {
+        self.start_ms
+    }
+
     pub fn elapsed_ms(&self) -> i64 {
         self.now_ms - self.start_ms
     }
 
     /// What is under way: tasks that run, states that wait, retries to come.
-    pub fn activities(&self) -> Vec<String> {
-        self.frames.values().filter_map(|frame| frame.activity(self.now_ms)).collect()
+    pub fn activities(&self) -> Vec<Activity> {
+        self.frames.iter().filter_map(|((run, _), frame)| self.activity(*run, frame)).collect()
+    }
+
+    fn activity(&self, run: RunId, frame: &Frame) -> Option<Activity> {
+        let doing = frame.doing?.since(self.start_ms);
+        // The children of a Map Run that are here too say more than the Map does.
+        let has_children = || self.frames.keys().any(|(other, _)| *other > run);
+        if matches!(frame.state().kind, Kind::Map(_)) && has_children() {
+            return None;
+        }
+        Some(Activity { scope: frame.scope.clone(), state: frame.state().name.to_string(), doing })
+    }
+
+    /// All in all, as of the last event or of the time that [`Self::at`] said.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let activities = self.activities();
+        let activities: Vec<&Activity> = activities.iter().collect();
+        let ending = self.ending();
+        let is_earlier = |(index, entry): &(usize, &Entry)| {
+            matches!(entry.happened, Happened::Failed { .. }) && !ending.contains(index)
+        };
+        let earlier = self.entries.iter().enumerate().filter(is_earlier);
+        let earlier: Vec<&Entry> = earlier.map(|(_, entry)| entry).collect();
+        let entry = |index: &usize| &self.entries[*index];
+        let ending: Vec<&Entry> = ending.iter().map(entry).collect();
+        let open: Vec<&Entry> = self.open().map(|index| &self.entries[index]).collect();
+        Report {
+            status: self.standing,
+            elapsed_ms: self.elapsed_ms(),
+            states: self.states,
+            retries: self.retries,
+            activities: Excerpt::of(&activities, ACTIVITIES_MAX),
+            open: Excerpt::of(&open, FAILURES_MAX),
+            ending: Excerpt::of(&ending, FAILURES_MAX),
+            earlier: Excerpt::of(&earlier, FAILURES_MAX),
+        }
+    }
+
+    /// The entries of the failure that ended the execution, from the inside out.
+    fn ending(&self) -> Vec<usize> {
+        let root = self
+            .frames
+            .get(&(RunId(0), FrameId::ROOT))
+            .filter(|_| self.standing == Standing::Failed);
+        root.map_or(Vec::new(), |root| [root.blame.as_slice(), root.failure.as_slice()].concat())
+    }
+
+    /// The entries of failures that are being retried.
+    fn open(&self) -> impl Iterator<Item = usize> {
+        let is_open = |frame: &&Frame| {
+            let visit = frame.visit.and_then(|visit| self.visits.get(visit));
+            visit.is_some_and(|visit| visit.outcome == Outcome::Open)
+        };
+        let failures = self.frames.values().filter(is_open).filter_map(|frame| frame.failure);
+        failures.filter(|index| matches!(self.entries[*index].happened, Happened::Retried { .. }))
     }
 
     /// Lets time pass.
@@ -84,9 +190,9 @@ impl Story {
         parent: Option<(RunId, FrameId, usize)>,
     ) {
         let around = parent.and_then(|(run, frame, index)| {
-            self.frames.get(&(run, frame)).map(|around| around.inside(index))
+            self.frames.get(&(run, frame)).map(|around| around.inside(index, machine.clone()))
         });
-        let frame = Frame::new(around.unwrap_or_default(), machine);
+        let frame = around.unwrap_or_else(|| Frame::new(Vec::new(), "".into(), machine));
         self.frames.insert((run, FrameId::ROOT), frame);
     }
 
@@ -102,31 +208,33 @@ impl Story {
         &self.entries[before..]
     }
 
-    /// Takes the events of one decision, and returns the entries they add.
+    /// Takes the events of one step, and returns the entries they add.
     pub fn observe(&mut self, run: RunId, events: &[Event]) -> &[Entry] {
         let before = self.entries.len();
-        // An execution that is over decides nothing more.
-        if !events.is_empty() {
-            self.last_batch = self.entries.len();
-        }
+        self.place.index = 0;
         for event in events {
             self.take(run, event);
+            self.place.index += 1;
         }
+        self.place.step += 1;
         &self.entries[before..]
     }
 
-    fn add(&mut self, run: RunId, id: FrameId, at_ms: i64, happened: Happened) {
+    /// Adds an entry, and returns its index.
+    fn add(&mut self, run: RunId, id: FrameId, at_ms: i64, happened: Happened) -> Option<usize> {
         self.now_ms = at_ms;
-        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let frame = self.frames.get(&(run, id))?;
         let state = frame.state();
+        self.bytes += ENTRY_BYTES + happened.bytes();
         let entry = Entry {
             at_ms: at_ms - self.start_ms,
             scope: frame.scope.clone(),
             state: state.name.to_string(),
-            kind: state.kind.name(),
+            kind: state.kind.name().into(),
             happened,
         };
         self.entries.push(entry);
+        Some(self.entries.len() - 1)
     }
 
     fn change(&mut self, run: RunId, id: FrameId, change: impl FnOnce(&mut Frame)) {
@@ -135,15 +243,22 @@ impl Story {
         }
     }
 
+    /// The visit that a frame is at.
+    fn visit(&mut self, run: RunId, id: FrameId, change: impl FnOnce(&mut Visit, EventPlace)) {
+        let visit = self.frames.get(&(run, id)).and_then(|frame| frame.visit);
+        if let Some(visit) = visit.and_then(|visit| self.visits.get_mut(visit)) {
+            change(visit, self.place);
+        }
+    }
+
     fn take(&mut self, run: RunId, event: &Event) {
+        let since_start = |ms: &i64| ms - self.start_ms;
         match event {
             Event::ExecutionStarted { at_ms, .. } if run == RunId(0) => {
                 (self.start_ms, self.now_ms) = (*at_ms, *at_ms);
             }
             Event::StateEntered { frame, at_ms, state, .. } => {
-                self.states += 1;
-                self.now_ms = *at_ms;
-                self.change(run, *frame, |frame| frame.enter(*state, *at_ms));
+                self.entered(run, *frame, *at_ms, *state);
             }
             Event::StateExited { frame, at_ms, next, .. } => {
                 self.exited(run, *frame, *at_ms, *next);
@@ -151,17 +266,29 @@ impl Story {
             Event::TaskScheduled { attempt, at_ms, deadline_ms, heartbeat_seconds, .. } => {
                 let heartbeat_ms = heartbeat_seconds
                     .and_then(|seconds| i64::try_from(seconds.saturating_mul(1000)).ok());
+                self.begun(run, attempt.frame, *at_ms);
                 self.change(run, attempt.frame, |frame| {
-                    frame.start();
                     frame.limits_ms = (deadline_ms.map(|due| due - at_ms), heartbeat_ms);
-                    frame.activity = Activity::Running { since_ms: *at_ms };
+                    frame.doing = Some(Doing::Running { since_ms: *at_ms });
                 });
             }
-            Event::TaskSucceeded { attempt, .. } | Event::TaskFailed { attempt, .. } => {
-                self.change(run, attempt.frame, |frame| frame.activity = Activity::Idle);
+            Event::TaskStarted { attempt, at_ms, .. } => {
+                let started_ms = since_start(at_ms);
+                self.visit(run, attempt.frame, |visit, _| {
+                    if let Some(attempt) = visit.open_attempt() {
+                        attempt.started_ms = Some(started_ms);
+                    }
+                });
             }
-            Event::TaskTimedOut { attempt, heartbeat, .. } => {
-                self.change(run, attempt.frame, |frame| frame.time_out(*heartbeat));
+            Event::TaskSucceeded { attempt, at_ms, .. }
+            | Event::TaskFailed { attempt, at_ms, .. }
+            | Event::TaskTimedOut { attempt, at_ms, .. } => {
+                let ended_ms = since_start(at_ms);
+                self.change(run, attempt.frame, |frame| match event {
+                    Event::TaskTimedOut { heartbeat, .. } => frame.time_out(*heartbeat),
+                    _ => frame.doing = None,
+                });
+                self.visit(run, attempt.frame, |visit, place| visit.end_attempt(ended_ms, place));
             }
             Event::RetryScheduled { frame, at_ms, retrier, due_ms, failure } => {
                 self.retries += 1;
@@ -172,54 +299,107 @@ impl Story {
             }
             Event::WaitStarted { frame, at_ms, until_ms } => {
                 let until_ms = *until_ms;
-                self.change(run, *frame, |frame| frame.activity = Activity::Waiting { until_ms });
+                self.change(run, *frame, |frame| frame.doing = Some(Doing::Waiting { until_ms }));
+                self.visit(run, *frame, |visit, _| visit.reopen());
                 self.add(run, *frame, *at_ms, Happened::Waiting { duration_ms: until_ms - at_ms });
             }
             Event::ParallelStarted { frame, at_ms, first, branches, .. } => {
-                self.change(run, *frame, Frame::start);
+                self.begun(run, *frame, *at_ms);
                 self.add(run, *frame, *at_ms, Happened::BranchesStarted { branches: *branches });
                 self.branch(run, *frame, *first);
             }
             Event::MapStarted { frame, at_ms, items, max_concurrency, distributed } => {
-                self.change(run, *frame, |frame| {
-                    frame.start();
-                    frame.max_concurrency = *max_concurrency;
-                });
+                self.begun(run, *frame, *at_ms);
+                self.change(run, *frame, |frame| frame.max_concurrency = *max_concurrency);
                 let items = items.as_array().map_or(0, Vec::len);
                 let happened = Happened::ItemsStarted { items, distributed: *distributed };
                 self.add(run, *frame, *at_ms, happened);
+            }
+            Event::MapRunStarted { frame, at_ms, .. }
+            | Event::MapRunRedriven { frame, at_ms, .. } => {
+                let since_ms = *at_ms;
+                self.change(run, *frame, |frame| frame.doing = Some(Doing::Running { since_ms }));
+                self.visit(run, *frame, |visit, _| visit.reopen());
+            }
+            Event::MapRunSucceeded { frame, .. } | Event::MapRunFailed { frame, .. } => {
+                self.change(run, *frame, |frame| frame.doing = None);
             }
             Event::IterationStarted { frame, index, child, .. } => {
                 self.iterate(run, *frame, *index, *child);
             }
             Event::StateAborted { frame, at_ms, .. } => self.aborted(run, *frame, *at_ms),
+            Event::ExecutionRedriven { at_ms, count } => self.redriven(run, *at_ms, *count),
             Event::ExecutionSucceeded { at_ms, .. }
             | Event::ExecutionFailed { at_ms, .. }
             | Event::ExecutionTimedOut { at_ms }
             | Event::ExecutionAborted { at_ms, .. } => {
-                self.now_ms = *at_ms;
-                // Where the execution itself was is reported at its end.
-                if run != RunId(0) {
-                    self.frames.retain(|(of, _), _| *of != run);
-                }
+                let standing = match event {
+                    Event::ExecutionSucceeded { .. } => Standing::Succeeded,
+                    Event::ExecutionFailed { .. } => Standing::Failed,
+                    Event::ExecutionTimedOut { .. } => Standing::TimedOut,
+                    _ => Standing::Aborted,
+                };
+                self.ended(run, *at_ms, standing);
             }
             _ => {}
         }
     }
 
-    fn exited(&mut self, run: RunId, id: FrameId, at_ms: i64, next: Option<u32>) {
+    fn entered(&mut self, run: RunId, id: FrameId, at_ms: i64, state: u32) {
+        self.states += 1;
+        self.now_ms = at_ms;
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        frame.activity = Activity::Idle;
-        if frame.caught {
-            return;
+        frame.enter(state, at_ms);
+        frame.visit = Some(self.visits.len());
+        self.bytes += VISIT_BYTES;
+        self.visits.push(Visit {
+            place: frame.place(),
+            scope: frame.scope.clone(),
+            state: frame.state().name.as_ref().into(),
+            kind: frame.state().kind.name(),
+            entered_ms: at_ms - self.start_ms,
+            left_ms: None,
+            outcome: Outcome::Open,
+            attempts: Vec::new(),
+            entered: self.place,
+            left: None,
+            failure: None,
+        });
+    }
+
+    /// Another attempt of a state begins. Nothing is left of the branches and items of the one before.
+    fn begun(&mut self, run: RunId, id: FrameId, at_ms: i64) {
+        self.forget_children(run, id);
+        self.change(run, id, Frame::start);
+        let scheduled_ms = at_ms - self.start_ms;
+        self.bytes += ATTEMPT_BYTES;
+        self.visit(run, id, |visit, place| visit.begin(scheduled_ms, place));
+    }
+
+    fn forget_children(&mut self, run: RunId, id: FrameId) {
+        let children = |frame: &mut Frame| std::mem::take(&mut frame.children);
+        let mut gone = self.frames.get_mut(&(run, id)).map(children).unwrap_or_default();
+        while let Some(child) = gone.pop() {
+            gone.extend(self.frames.remove(&(run, child)).into_iter().flat_map(|one| one.children));
         }
+    }
+
+    fn exited(&mut self, run: RunId, id: FrameId, at_ms: i64, next: Option<u32>) {
+        self.forget_children(run, id);
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
+        frame.doing = None;
+        let outcome = if frame.caught { Outcome::Caught } else { Outcome::Succeeded };
         let next = next.and_then(|next| frame.machine.states.get(next as usize));
         let happened = Happened::Succeeded {
             duration_ms: at_ms - frame.entered_ms,
             attempts: frame.attempts,
             next: next.map(|state| state.name.to_string()),
         };
-        self.add(run, id, at_ms, happened);
+        let left_ms = at_ms - self.start_ms;
+        self.visit(run, id, |visit, place| visit.leave(left_ms, Some(place), outcome));
+        if outcome == Outcome::Succeeded {
+            self.add(run, id, at_ms, happened);
+        }
     }
 
     fn retried(
@@ -234,7 +414,8 @@ impl Story {
         let retry = frame.retries.entry(index).or_default();
         *retry += 1;
         let retry = *retry;
-        frame.activity = Activity::Retrying { due_ms };
+        frame.doing = Some(Doing::Retrying { due_ms });
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
         let retriers = frame.state().retry();
         let Some(retrier) = retriers.get(index as usize) else { return };
         let raised = frame.raised(failure);
@@ -242,8 +423,17 @@ impl Story {
         let matched =
             handling::matching(&retrier.error_equals, frame.state(), raised, self.dialect);
         let matched = matched.map_or_else(|_| retrier.error_equals.join(", "), str::to_owned);
+        let is_last = u64::from(retry) >= retrier.max_attempts;
+        let next_delay_ms = || {
+            let nominal_ms = retrier.delay_seconds(retry.into()) * 1000.0;
+            // Saturates, which is what is wanted.
+            self.limits.scaled(nominal_ms.round() as i64)
+        };
+        let finally = frame.otherwise(failure, self.dialect);
+        let catcher = handling::catcher(frame.state(), raised, self.dialect);
+        let catcher = catcher.and_then(|found| u32::try_from(found.index).ok());
         let happened = Happened::Retried {
-            problem: frame.problem(failure),
+            problem: frame.problem(failure, self.cause_bytes_max),
             attempt: frame.attempts,
             retrier: Retrier {
                 number: index as usize + 1,
@@ -252,12 +442,54 @@ impl Story {
                 retry,
                 max_attempts: retrier.max_attempts,
                 delay_ms: due_ms - at_ms,
-                at_most: self.from_history && retrier.jitter == Jitter::Full,
+                next_delay_ms: (!is_last).then(next_delay_ms),
+                jitter: retrier.jitter == Jitter::Full,
             },
-            otherwise: (u64::from(retry) == retrier.max_attempts)
-                .then(|| frame.otherwise(failure, self.dialect)),
+            otherwise: is_last.then(|| finally.clone()),
+            retriers: self.retriers(frame, failure, Some(index), |_| Verdict::TookOver),
+            catchers: self.catchers(frame, failure, catcher),
+            finally,
         };
-        self.add(run, id, at_ms, happened);
+        self.record_failure(run, id, at_ms, happened, Some(due_ms));
+    }
+
+    fn retriers(
+        &self,
+        frame: &Frame,
+        failure: &Failure,
+        matched: Option<u32>,
+        verdict: impl Fn(u64) -> Verdict,
+    ) -> Vec<Handler> {
+        let retriers = frame.state().retry();
+        handlers(
+            retriers.iter().map(|retrier| &retrier.error_equals),
+            matched,
+            |index| verdict(retriers[index].max_attempts),
+            |names| frame.mismatch(names, failure, self.dialect),
+        )
+    }
+
+    fn catchers(&self, frame: &Frame, failure: &Failure, matched: Option<u32>) -> Vec<Handler> {
+        handlers(
+            frame.state().catch().iter().map(|catcher| &catcher.error_equals),
+            matched,
+            |_| Verdict::TookOver,
+            |names| frame.mismatch(names, failure, self.dialect),
+        )
+    }
+
+    fn record_failure(
+        &mut self,
+        run: RunId,
+        id: FrameId,
+        at_ms: i64,
+        happened: Happened,
+        retry_ms: Option<i64>,
+    ) {
+        let Some(entry) = self.add(run, id, at_ms, happened) else { return };
+        self.change(run, id, |frame| frame.failure = Some(entry));
+        let (at_ms, retry_ms) = (at_ms - self.start_ms, retry_ms.map(|ms| ms - self.start_ms));
+        self.visit(run, id, |visit, place| visit.fail(at_ms, place, entry, retry_ms));
     }
 
     fn failed(
@@ -269,39 +501,35 @@ impl Story {
         (retrier, catcher): (Option<u32>, Option<u32>),
     ) {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        frame.activity = Activity::Idle;
+        frame.doing = None;
         frame.caught = catcher.is_some();
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
         let (parent, origin) = (frame.parent, frame.raised(failure).origin);
-        let state = frame.state();
-        let (retriers, catchers) = (state.retry(), state.catch());
-        let used_up = |index: usize| Verdict::UsedUp(retriers[index].max_attempts);
-        let reason = |names: &[String]| frame.mismatch(names, failure, self.dialect);
+        let next = catcher.and_then(|index| frame.state().catch().get(index as usize));
         let happened = Happened::Failed {
-            problem: frame.problem(failure),
+            problem: frame.problem(failure, self.cause_bytes_max),
             attempts: frame.attempts,
-            retriers: handlers(
-                retriers.iter().map(|retrier| &retrier.error_equals),
-                retrier,
-                used_up,
-                reason,
-            ),
-            catchers: handlers(
-                catchers.iter().map(|catcher| &catcher.error_equals),
-                catcher,
-                |_| Verdict::TookOver,
-                reason,
-            ),
-            next: catcher
-                .and_then(|index| Some(catchers.get(index as usize)?.next.name.to_string())),
+            retriers: self.retriers(frame, failure, retrier, Verdict::UsedUp),
+            catchers: self.catchers(frame, failure, catcher),
+            next: next.map(|catcher| catcher.next.name.to_string()),
         };
-        self.add(run, id, at_ms, happened);
-        if let Some(parent) = parent.filter(|_| catcher.is_none()) {
-            self.change(run, parent, |parent| parent.inner = Some(origin));
+        self.record_failure(run, id, at_ms, happened, None);
+        if catcher.is_some() {
+            return;
+        }
+        let left_ms = at_ms - self.start_ms;
+        self.visit(run, id, |visit, place| visit.leave(left_ms, Some(place), Outcome::Failed));
+        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let blame = [frame.blame.as_slice(), frame.failure.as_slice()].concat();
+        if let Some(parent) = parent {
+            self.change(run, parent, |parent| {
+                (parent.inner, parent.blame) = (Some(origin), blame);
+            });
         }
     }
 
     fn branch(&mut self, run: RunId, id: FrameId, first: FrameId) {
-        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
         let Kind::Parallel(parallel) = &frame.state().kind else { return };
         let branches: Vec<Frame> = parallel
             .branches
@@ -309,24 +537,68 @@ impl Story {
             .enumerate()
             .map(|(index, machine)| frame.child(id, index, machine.clone()))
             .collect();
-        let ids = (first.0..).map(|id| (run, FrameId(id)));
-        self.frames.extend(ids.zip(branches));
+        self.bytes += branches.len() * FRAME_BYTES;
+        let ids = (first.0..).map(FrameId).take(branches.len());
+        frame.children = ids.clone().collect();
+        self.frames.extend(ids.map(|id| (run, id)).zip(branches));
     }
 
     fn iterate(&mut self, run: RunId, id: FrameId, index: u32, child: FrameId) {
-        let Some(frame) = self.frames.get(&(run, id)) else { return };
+        let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
         let Kind::Map(map) = &frame.state().kind else { return };
         let iteration = frame.child(id, index as usize, map.processor.clone());
+        self.bytes += FRAME_BYTES;
+        frame.children.push(child);
         self.frames.insert((run, child), iteration);
     }
 
     fn aborted(&mut self, run: RunId, id: FrameId, at_ms: i64) {
         let Some(frame) = self.frames.get_mut(&(run, id)) else { return };
-        if frame.activity == Activity::Idle {
-            return;
+        let was_busy = frame.doing.take().is_some();
+        let left_ms = at_ms - self.start_ms;
+        self.visit(run, id, |visit, _| abort(visit, left_ms));
+        if was_busy {
+            self.add(run, id, at_ms, Happened::Aborted);
         }
-        frame.activity = Activity::Idle;
-        self.add(run, id, at_ms, Happened::Aborted);
+    }
+
+    /// What was open ends with the execution.
+    fn ended(&mut self, run: RunId, at_ms: i64, standing: Standing) {
+        self.now_ms = at_ms;
+        let left_ms = at_ms - self.start_ms;
+        for visit in self.frames_of(run).filter_map(|frame| frame.visit).collect::<Vec<_>>() {
+            abort(&mut self.visits[visit], left_ms);
+        }
+        if run == RunId(0) {
+            // Where the execution itself was is reported at its end.
+            self.standing = standing;
+        } else {
+            self.frames.retain(|(of, _), _| *of != run);
+        }
+    }
+
+    fn redriven(&mut self, run: RunId, at_ms: i64, count: u32) {
+        self.standing = Standing::Running;
+        for ((_, _), frame) in
+            self.frames.range_mut((run, FrameId::ROOT)..=(run, FrameId(u32::MAX)))
+        {
+            frame.retries.clear();
+            frame.doing = None;
+            if let Some(visit) = frame.visit {
+                self.visits[visit].reopen();
+            }
+        }
+        self.add(run, FrameId::ROOT, at_ms, Happened::Redriven { count });
+    }
+
+    fn frames_of(&self, run: RunId) -> impl Iterator<Item = &Frame> {
+        self.frames.range((run, FrameId::ROOT)..=(run, FrameId(u32::MAX))).map(|(_, frame)| frame)
+    }
+}
+
+fn abort(visit: &mut Visit, left_ms: i64) {
+    if visit.outcome == Outcome::Open {
+        visit.leave(left_ms, None, Outcome::Aborted);
     }
 }
 

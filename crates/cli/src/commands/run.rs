@@ -123,7 +123,7 @@ impl Run {
             Driver::new(answers, self.clock(), Reporter::new(self.quiet), seed, (sender, receiver));
         let ended = driver.run(program, self.identity(own_name), input);
         let ended = ended.inspect_err(|_| driver.observer.clear())?;
-        driver.observer.end(&ended.status, &driver.story, timeout_seconds, " by Ctrl-C");
+        driver.observer.end(&ended.status, &driver.story.report(), timeout_seconds, " by Ctrl-C");
         self.write(&ended, &driver.story)?;
         Ok(match ended.status {
             Status::Succeeded { .. } => Exit::Good,

@@ -1,65 +1,68 @@
 //! Follows an execution on a server until it ends, and reports it as `everstep run` would.
+//!
+//! What happened and why is the server's to say: it has the journal. So this and the console never disagree.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use everstep_asl::{Dialect, Machine, Options, Source};
 use everstep_interpreter::{Failure, Payload, Status};
 use everstep_local::Observer as _;
-use everstep_server::tag_settings::DIALECT;
-use everstep_story::history::{HistoryEvent, HistoryReader};
-use everstep_story::{RunId, Story};
+use everstep_story::action::Action;
+use everstep_story::{Entry, Report, Standing};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Unanswered};
-use super::display::{self, now_ms};
-use super::names::ALL;
+use super::display;
 use crate::output::Stream;
 use crate::reporter::Reporter;
 
 /// How often the server is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// More events than most executions have between two polls.
-const PAGE: usize = 100;
+/// Entries of one answer.
+const PAGE: usize = 1000;
 
 pub(crate) struct ExecutionWatch<'a> {
     api: &'a Api,
     arn: String,
-    timeout_seconds: Option<u64>,
-    reader: HistoryReader,
-    story: Story,
     reporter: Reporter,
-    /// The last event that was reported.
-    last: u64,
+    /// The entries that have been reported.
+    reported: usize,
+    has_answered: bool,
+}
+
+/// What `DescribeStory` answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Story {
+    #[serde(flatten)]
+    pub(crate) report: Report,
+    entries: Vec<Entry>,
+    next_from: Option<usize>,
+    timeout_seconds: Option<u64>,
+    pub(crate) actions: Vec<Action>,
 }
 
 impl<'a> ExecutionWatch<'a> {
-    pub(crate) fn new(api: &'a Api, arn: &str, quiet: bool) -> Result<Self> {
-        let (machine, dialect) = machine(api, arn)?;
-        let machine = Arc::new(machine);
-        let mut story = Story::from_history(dialect);
-        story.begin(RunId(0), machine.clone(), None);
-        Ok(Self {
-            api,
-            arn: arn.to_owned(),
-            timeout_seconds: machine.timeout_seconds,
-            reader: HistoryReader::new(machine, dialect),
-            story,
-            reporter: Reporter::new(quiet),
-            last: 0,
-        })
+    pub(crate) fn new(api: &'a Api, arn: &str, quiet: bool) -> Self {
+        let reporter = Reporter::new(quiet);
+        Self { api, arn: arn.to_owned(), reporter, reported: 0, has_answered: false }
     }
 
-    /// Reports what happens until it ends, even across a restart of the server. Returns the last answer of
-    /// `DescribeExecution`.
-    pub(crate) fn follow(&mut self) -> Result<Value> {
+    /// Reports what happens until it ends, even across a restart of the server.
+    pub(crate) fn follow(&mut self) -> Result<Story> {
         let mut missed = false;
         loop {
             match self.poll() {
-                Ok(described) if described["status"] != "RUNNING" => return Ok(described),
-                Ok(_) => missed = false,
-                Err(error) if error.is::<Unanswered>() && self.last > 0 => {
+                Ok(story) if story.report.status != Standing::Running => return Ok(story),
+                Ok(story) => {
+                    missed = false;
+                    if self.reporter.is_live() {
+                        self.reporter.active(&story.report.activity_lines());
+                    }
+                }
+                Err(error) if error.is::<Unanswered>() && self.has_answered => {
                     if !std::mem::replace(&mut missed, true) {
                         self.reporter.note("no connection to the server; retrying");
                     }
@@ -69,96 +72,53 @@ impl<'a> ExecutionWatch<'a> {
                     return Err(error);
                 }
             }
-            if self.reporter.is_live() {
-                self.story.at(now_ms());
-                self.reporter.active(&self.story.activities());
-            }
             std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Reports what is new. It is described first: if that says it has ended, all events are there.
-    pub(crate) fn poll(&mut self) -> Result<Value> {
-        let described = self.api.call("DescribeExecution", &json!({ "executionArn": self.arn }))?;
-        let events = if self.last == 0 { self.all() } else { self.newer() }?;
-        if let Some(event) = events.last() {
-            self.last = HistoryEvent(event).id();
-        }
-        for batch in self.reader.take(&events) {
-            let entries = self.story.observe(RunId(0), &batch);
-            entries.iter().for_each(|entry| self.reporter.happened(entry));
-        }
-        Ok(described)
-    }
-
-    fn all(&self) -> Result<Vec<Value>> {
-        let input = json!({ "executionArn": self.arn });
-        self.api.list("GetExecutionHistory", "events", input, ALL)
-    }
-
-    /// Backwards from the end, to the last event that is known: seldom far.
-    fn newer(&self) -> Result<Vec<Value>> {
-        let mut newer = Vec::new();
-        let mut input =
-            json!({ "executionArn": self.arn, "reverseOrder": true, "maxResults": PAGE });
+    /// Reports what is new.
+    pub(crate) fn poll(&mut self) -> Result<Story> {
         loop {
-            let mut page = self.api.call("GetExecutionHistory", &input)?;
-            let Value::Array(events) = page["events"].take() else { break };
-            let before = newer.len() + events.len();
-            newer.extend(events.into_iter().filter(|event| HistoryEvent(event).id() > self.last));
-            match page["nextToken"].take() {
-                Value::String(token) if newer.len() == before => input["nextToken"] = json!(token),
-                _ => break,
+            let input =
+                json!({ "executionArn": self.arn, "from": self.reported, "maxResults": PAGE });
+            let answer = self.api.operate("DescribeStory", &input)?;
+            let story: Story = serde_json::from_value(answer)
+                .context("cannot read the server's answer: is its version another one?")?;
+            self.has_answered = true;
+            self.reported += story.entries.len();
+            story.entries.iter().for_each(|entry| self.reporter.happened(entry));
+            if story.next_from.is_none() {
+                return Ok(story);
             }
         }
-        newer.reverse();
-        Ok(newer)
     }
 
-    /// What it is doing, on standard error.
-    pub(crate) fn report_activity(&mut self) -> Result<()> {
-        self.poll()?;
-        self.story.at(now_ms());
-        for activity in self.story.activities() {
+    /// What it is doing, and what is being retried, on standard error.
+    pub(crate) fn report_activity(&mut self, story: &Story) -> Result<()> {
+        for activity in story.report.activity_lines() {
             Stream::Story.write(&format!("{activity}\n"))?;
+        }
+        if !story.report.open.shown.is_empty() {
+            Stream::Story.write("\n")?;
+            self.reporter.open_failures(&story.report);
         }
         Ok(())
     }
 
-    /// How it ended and why, on standard error.
-    pub(crate) fn report_end(&mut self, described: &Value) -> Result<()> {
+    /// How it ended and why, on standard error. `described` is the answer of `DescribeExecution`.
+    pub(crate) fn report_end(&mut self, story: &Story, described: &Value) -> Result<()> {
         let status = status(described)?;
         let part = |member: &str| described[member].as_str().map(|text| format!(": {text}"));
         let stopped: String = [part("error"), part("cause")].into_iter().flatten().collect();
         // However quiet the way there was, the end is reported in full.
         self.reporter.speak();
-        self.reporter.end(&status, &self.story, self.timeout_seconds, &stopped);
+        self.reporter.end(&status, &story.report, story.timeout_seconds, &stopped);
         Ok(())
     }
-}
 
-fn machine(api: &Api, arn: &str) -> Result<(Machine, Dialect)> {
-    let input = json!({ "executionArn": arn });
-    let answer = api.call("DescribeStateMachineForExecution", &input)?;
-    let name = answer["name"].as_str().unwrap_or("the state machine");
-    let source = Source::new(name, answer["definition"].as_str().unwrap_or_default());
-    let dialect = dialect(api, answer["stateMachineArn"].as_str().unwrap_or_default())?;
-    let parsed = everstep_asl::parse(&source, &Options { dialect, ..Options::default() });
-    // The server has accepted it, perhaps in its own dialect.
-    let machine = parsed.into_accepted_machine();
-    let machine = machine.with_context(|| format!("cannot read the definition of `{name}`"))?;
-    Ok((machine, dialect))
-}
-
-/// The dialect that the machine's tag names. The server does not say which one machines without the tag use.
-fn dialect(api: &Api, machine_arn: &str) -> Result<Dialect> {
-    let input = json!({ "resourceArn": machine_arn });
-    let Ok(answer) = api.try_call("ListTagsForResource", &input)? else {
-        return Ok(Dialect::default());
-    };
-    let tags = answer["tags"].as_array().into_iter().flatten();
-    let mut named = tags.filter(|tag| tag["key"] == DIALECT);
-    Ok(named.find_map(|tag| Dialect::find(tag["value"].as_str()?)).unwrap_or_default())
+    pub(crate) fn describe(&self) -> Result<Value> {
+        self.api.call("DescribeExecution", &json!({ "executionArn": self.arn }))
+    }
 }
 
 fn status(described: &Value) -> Result<Status> {

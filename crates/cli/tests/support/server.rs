@@ -99,6 +99,7 @@ fn scrubbed(text: &str) -> String {
     };
     let text = replace(text, r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "YYYY-MM-DD HH:MM:SSZ");
     let text = replace(&text, r#""(\w+Date|timestamp)": [\d.]+"#, "\"$1\": TIME");
+    let text = replace(&text, r#""(elapsed|since)Ms": \d+"#, "\"${1}Ms\": MS");
     let text = replace(&text, r#""workerPid": \d+"#, "\"workerPid\": PID");
     let text = replace(&text, r#""LogResult": "\w+=*""#, "\"LogResult\": BASE64");
     let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", UUID);

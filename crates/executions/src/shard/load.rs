@@ -112,6 +112,11 @@ impl Steps {
         Self { started_ms, id, next: 0, at_a_time: STEPS_AT_A_TIME, is_over: false }
     }
 
+    /// Those from a number on.
+    pub(crate) fn from(self, next: u32) -> Self {
+        Self { next, ..self }
+    }
+
     fn at_a_time(self, at_a_time: usize) -> Self {
         Self { at_a_time, ..self }
     }

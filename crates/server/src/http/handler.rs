@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Options, lambda, origin};
-use crate::functions::Functions;
 use crate::service::Service;
 
 pub(super) struct Gateway {
@@ -113,18 +112,25 @@ impl Gateway {
     /// An operation of our own.
     async fn operate(
         &self,
-        functions: &Functions,
         operation: &str,
         body: Value,
         request_id: &str,
-    ) -> Answer {
-        match functions.operate(operation, body).await {
+    ) -> Result<Answer, Error> {
+        if operation == "DescribeStory" {
+            let output = self.service.describe_story(&body).await?;
+            return Ok(Answer::own(200, &output, request_id));
+        }
+        let Some(functions) = &self.service.functions else {
+            let message = format!("unknown operation {OWN}{operation}");
+            return Err(Error::common(Common::UnknownOperation, message));
+        };
+        Ok(match functions.operate(operation, body).await {
             Ok(output) => Answer::own(200, &output, request_id),
             Err(refusal) => {
                 let body = json!({ "__type": refusal.name, "message": refusal.message });
                 Answer::own(refusal.status, &body, request_id)
             }
-        }
+        })
     }
 
     async fn answer(&self, request: Request<Body>, request_id: &str) -> Result<Answer, Error> {
@@ -132,13 +138,11 @@ impl Gateway {
         let bytes_max = self.bounds.body_bytes;
         let body = self.body(body, bytes_max).await.map_err(|broken| broken.error(bytes_max))?;
         let target = text(&head.headers, "x-amz-target");
-        if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN))
-            && let Some(functions) = &self.service.functions
-        {
+        if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN)) {
             self.authenticate(&head, body.bytes(), "states")?;
             let asked = protocol::read(body.bytes())?;
             drop(body);
-            return Ok(self.operate(functions, operation, asked, request_id).await);
+            return self.operate(operation, asked, request_id).await;
         }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
         self.authenticate(&head, body.bytes(), "states")?;

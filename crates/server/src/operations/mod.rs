@@ -15,6 +15,7 @@ mod describe_map_run;
 mod describe_state_machine;
 mod describe_state_machine_alias;
 mod describe_state_machine_for_execution;
+pub(crate) mod describe_story;
 mod get_activity_task;
 mod get_execution_history;
 mod list_activities;

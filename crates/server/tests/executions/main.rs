@@ -8,5 +8,6 @@ mod map_runs;
 mod nested;
 mod pages;
 mod starting;
+mod stories;
 mod tag_settings;
 mod tasks;

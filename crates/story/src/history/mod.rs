@@ -1,8 +1,5 @@
-//! The history that the AWS API returns, read back into the journal's events.
+//! The history that the AWS API returns, event by event.
 
 mod event;
-mod parts;
-mod reader;
 
 pub use event::{HistoryEvent, millis};
-pub use reader::HistoryReader;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::Style;
 use super::lines::problem_text;
-use crate::Story;
 use crate::entry::{Entry, Handler, Happened, Problem, Verdict};
 use crate::frame::path;
+use crate::{Report, Story};
 
 /// Earlier failures that are repeated at the end.
 const EARLIER_MAX: usize = 10;
@@ -49,7 +49,7 @@ pub fn document(name: &str, status: &Status, story: &Story) -> Value {
 /// An execution that has ended.
 pub struct End<'s> {
     pub status: &'s Status,
-    pub story: &'s Story,
+    pub report: &'s Report,
     pub timeout_seconds: Option<u64>,
     /// What follows the word `ABORTED`: who stopped it, or why.
     pub stopped: &'s str,
@@ -58,7 +58,7 @@ pub struct End<'s> {
 
 impl End<'_> {
     fn counts(&self) -> String {
-        format!("{}, {}", entered(self.story.states()), retries(self.story.retries()))
+        format!("{}, {}", entered(self.report.states), retries(self.report.retries))
     }
 
     /// Only what an exit code does not say.
@@ -72,7 +72,7 @@ impl End<'_> {
 
     fn headline(&self) -> String {
         let style = self.style;
-        let time = duration(self.story.elapsed_ms());
+        let time = duration(self.report.elapsed_ms);
         match self.status {
             Status::Running => String::new(),
             Status::Succeeded { .. } => {
@@ -98,13 +98,8 @@ impl End<'_> {
 
     /// The failure, with the note of the entry that reported it.
     fn problem(&self, failure: &Failure) -> Problem {
-        let reported =
-            self.story.last_entries().iter().rev().find_map(|entry| match &entry.happened {
-                Happened::Failed { problem, .. } if problem.error == failure.name() => {
-                    Some(problem)
-                }
-                _ => None,
-            });
+        let ending = self.report.ending.shown.iter().rev().filter_map(Entry::problem);
+        let reported = ending.into_iter().find(|problem| problem.error == failure.name());
         reported.cloned().unwrap_or_else(|| Problem {
             error: failure.name().to_owned(),
             cause: failure.cause.as_deref().map(str::to_owned),
@@ -133,14 +128,13 @@ impl End<'_> {
     }
 
     fn where_it_was(&self) -> Vec<String> {
-        let activities = self.story.activities();
+        let activities = self.report.activity_lines();
         activities.into_iter().map(|activity| format!("  at {activity}")).collect()
     }
 
     /// Every state that the failure passed through, from the inside out.
     fn end_of_failure(&self) -> Vec<String> {
-        let entries = self.story.last_entries().iter();
-        entries.flat_map(|entry| self.explain(entry)).collect()
+        self.report.ending.shown.iter().flat_map(|entry| self.explain(entry)).collect()
     }
 
     fn explain(&self, entry: &Entry) -> Vec<String> {
@@ -160,7 +154,7 @@ impl End<'_> {
         }];
         let handlers = handlers("retrier", retriers).chain(handlers("catcher", catchers));
         lines.extend(handlers.map(|line| format!("    {line}")));
-        if retriers.is_empty() && catchers.is_empty() && can_handle(entry.kind) {
+        if retriers.is_empty() && catchers.is_empty() && can_handle(&entry.kind) {
             lines.push("    no Retry and no Catch".to_owned());
         }
         if problem.error == everstep_asl::error_name::RUNTIME {
@@ -171,20 +165,17 @@ impl End<'_> {
 
     /// Earlier failures, which were caught or tolerated.
     fn earlier(&self) -> Vec<String> {
-        let (last, entries) = (self.story.last_entries(), self.story.entries());
-        let before = entries[..entries.len() - last.len()].iter();
-        // A failure may be caught and another one end the execution in the same decision.
-        let caught = last.iter().filter(|entry| is_caught(entry));
-        let caught: Vec<Vec<String>> =
-            before.chain(caught).filter_map(|entry| self.handled(entry)).collect();
-        if caught.is_empty() {
+        let earlier = &self.report.earlier;
+        if earlier.shown.is_empty() {
             return Vec::new();
         }
-        let left_out = caught.len().saturating_sub(EARLIER_MAX);
+        let skipped = earlier.shown.len().saturating_sub(EARLIER_MAX);
+        let left_out = earlier.omitted + skipped;
         let more = (left_out > 0).then(|| format!("    … and {left_out} earlier"));
+        let shown = earlier.shown.iter().skip(skipped).filter_map(|entry| self.handled(entry));
         std::iter::once("  earlier failures:".to_owned())
             .chain(more)
-            .chain(caught.into_iter().skip(left_out).flatten())
+            .chain(shown.flatten())
             .collect()
     }
 
@@ -213,10 +204,6 @@ fn indented(noun: &str, all: &[Handler]) -> Vec<String> {
     handlers(noun, all).take(number).map(|line| format!("      {line}")).collect()
 }
 
-fn is_caught(entry: &Entry) -> bool {
-    matches!(entry.happened, Happened::Failed { next: Some(_), .. })
-}
-
 fn quoted(error: &str) -> &str {
     if error.is_empty() { "an unnamed error" } else { error }
 }
@@ -237,7 +224,7 @@ fn retries(number: usize) -> String {
     }
 }
 
-fn attempts_text(attempts: u32) -> String {
+pub(super) fn attempts_text(attempts: u32) -> String {
     match attempts {
         0 => "it could not start".to_owned(),
         1 => "1 attempt".to_owned(),
@@ -246,7 +233,7 @@ fn attempts_text(attempts: u32) -> String {
 }
 
 /// `retrier 1 of 2 (States.Timeout) does not match`
-fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = String> {
+pub(super) fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = String> {
     all.iter().enumerate().map(move |(index, one)| {
         let (number, of) = (index + 1, all.len());
         let errors = one.error_equals.join(", ");

@@ -31,7 +31,7 @@ pub fn lines(entry: &Entry, style: Style) -> Vec<String> {
     };
     match &entry.happened {
         Happened::Succeeded { duration_ms, attempts, next } => {
-            let rest = succeeded(entry.kind, *duration_ms, *attempts, next.as_deref());
+            let rest = succeeded(&entry.kind, *duration_ms, *attempts, next.as_deref());
             vec![head(&style.good("✓"), style.faint(&rest))]
         }
         Happened::Retried { problem, retrier, otherwise, .. } => {
@@ -63,6 +63,10 @@ pub fn lines(entry: &Entry, style: Style) -> Vec<String> {
         }
         Happened::Aborted => {
             vec![head(&style.warning("■"), style.faint("  stopped"))]
+        }
+        Happened::Redriven { count } => {
+            let rest = format!("  redrive {count}: continues from here");
+            vec![head(&style.faint("↻"), style.faint(&rest))]
         }
         Happened::Said { line } => {
             let text = format!("{}: {line}", path(&entry.scope, &entry.state));
@@ -122,15 +126,12 @@ fn named(problem: &Problem) -> (String, Option<String>) {
 }
 
 fn retried(retrier: &Retrier) -> String {
-    let Retrier { number, of, matched, retry, max_attempts, delay_ms, at_most } = retrier;
+    let Retrier { number, of, matched, retry, max_attempts, delay_ms, .. } = retrier;
     let delay = span(*delay_ms);
-    let within = if *at_most { "within" } else { "in" };
-    format!(
-        "retry {retry} of {max_attempts} {within} {delay}, by retrier {number} of {of} ({matched})"
-    )
+    format!("retry {retry} of {max_attempts} in {delay}, by retrier {number} of {of} ({matched})")
 }
 
-fn if_it_fails_again(otherwise: &Otherwise) -> String {
+pub(super) fn if_it_fails_again(otherwise: &Otherwise) -> String {
     match otherwise {
         Otherwise::Caught { number, of, error_equals, next } => {
             let errors = error_equals.join(", ");

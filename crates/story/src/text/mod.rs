@@ -3,9 +3,11 @@
 mod end;
 mod facts;
 mod lines;
+mod open;
 mod style;
 
 pub use end::{End, document, status_name};
 pub use facts::{facts, member, moment, payload};
 pub use lines::{MARGIN, lines};
+pub use open::open_failure;
 pub use style::Style;

@@ -10,6 +10,7 @@ use crate::output::Stream;
 use crate::remote::execution_watch::ExecutionWatch;
 use crate::remote::{Api, display, names};
 use everstep_source::words;
+use everstep_story::action::{Action, Kind};
 
 /// Show an execution: its progress, or how it ended and why
 #[derive(Debug, Args)]
@@ -21,20 +22,26 @@ pub(crate) struct Show {
 impl Show {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let arn = self.which.arn(api)?;
-        let described = api.call("DescribeExecution", &json!({ "executionArn": arn }))?;
+        let mut described = api.call("DescribeExecution", &json!({ "executionArn": arn }))?;
+        let mut watch = ExecutionWatch::new(api, &arn, true);
+        let story = watch.poll()?;
         if as_json {
+            described["story"] = json!(story.report);
+            described["actions"] = json!(story.actions);
             display::json(&described)?;
             return Ok(Exit::Good);
         }
         Stream::Data.write(&display::facts(&facts(&described)))?;
         match described["status"].as_str() {
             Some("SUCCEEDED") => {}
-            Some("RUNNING") => ExecutionWatch::new(api, &arn, true)?.report_activity()?,
+            Some("RUNNING") => watch.report_activity(&story)?,
             _ => {
                 Stream::Story.write("\n")?;
-                let mut watch = ExecutionWatch::new(api, &arn, true)?;
-                let described = watch.poll()?;
-                watch.report_end(&described)?;
+                watch.report_end(&story, &described)?;
+                let redrive = story.actions.iter().find(|one| one.action == Kind::Redrive);
+                if let Some(Action { purpose, command, .. }) = redrive {
+                    Stream::Story.write(&format!("hint: to {purpose}, run `{command}`\n"))?;
+                }
             }
         }
         Ok(Exit::Good)

@@ -51,10 +51,7 @@ impl Start {
         }
         let arn = display::text(&begun, "executionArn");
         watch::leave_at_interrupt(&arn)?;
-        let mut watch = ExecutionWatch::new(api, &arn, true)?;
-        let described = watch.follow()?;
-        watch::report(&described, &mut watch, as_json)?;
-        Ok(exit(&described))
+        watch::report(ExecutionWatch::new(api, &arn, true), as_json)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::Value;
 
 use super::{Which, exit};
 use crate::exit::Exit;
@@ -23,21 +22,21 @@ impl Watch {
     pub(super) fn run(self, api: &Api, as_json: bool) -> anyhow::Result<Exit> {
         let arn = self.which.arn(api)?;
         leave_at_interrupt(&arn)?;
-        let mut watch = ExecutionWatch::new(api, &arn, false)?;
-        let described = watch.follow()?;
-        report(&described, &mut watch, as_json)?;
-        Ok(exit(&described))
+        report(ExecutionWatch::new(api, &arn, false), as_json)
     }
 }
 
-/// How it ended, and its output.
-pub(super) fn report(
-    described: &Value,
-    watch: &mut ExecutionWatch<'_>,
-    as_json: bool,
-) -> anyhow::Result<()> {
-    watch.report_end(described)?;
-    if as_json { display::json(described) } else { write_output(described) }
+/// Follows it until it ends; how it ended, and its output.
+pub(super) fn report(mut watch: ExecutionWatch<'_>, as_json: bool) -> anyhow::Result<Exit> {
+    let story = watch.follow()?;
+    let described = watch.describe()?;
+    watch.report_end(&story, &described)?;
+    if as_json {
+        display::json(&described)?;
+    } else {
+        write_output(&described)?;
+    }
+    Ok(exit(&described))
 }
 
 /// Ctrl-C ends the command, not the execution.

@@ -1,102 +1,13 @@
-//! Which retrier or catcher took an error: the story and the events read back from a history say what the engine
-//! did, in both dialects.
+//! Which retrier or catcher took an error: the story says what the engine did, in both dialects.
 
-use std::sync::Arc;
-
-use everstep_asl::{Dialect, Machine, Options, Source};
-use everstep_interpreter::{
-    Effect, Event, Execution, Failure, FailureStage, Identity, Input, Limits, Occasion, Program,
-    TokenKey, aws_history, effects,
-};
-use everstep_story::history::HistoryReader;
-use everstep_story::{Entry, Happened, Otherwise, RunId, Story, Verdict};
+use everstep_asl::Dialect;
+use everstep_story::{Entry, Happened, Otherwise, Verdict};
 use serde_json::{Value, json};
 
-const START_MS: i64 = 1_700_000_000_000;
+use crate::harness::{Tasks, parallel, story, task};
 
-/// What every task does.
-#[derive(Debug, Clone, Copy)]
-enum Tasks {
-    FailWith(&'static str),
-    /// Their time runs out.
-    Hang,
-}
-
-fn machine(states: &Value) -> Arc<Machine> {
-    let start = states.as_object().and_then(|states| states.keys().next()).cloned();
-    let text = json!({ "StartAt": start, "States": states }).to_string();
-    let parsed = everstep_asl::parse(&Source::new("test.json", text), &Options::default());
-    Arc::new(parsed.into_machine().expect("a definition without errors"))
-}
-
-/// Runs an execution to its end: the events of each decision.
-fn run(machine: Arc<Machine>, dialect: Dialect, tasks: Tasks) -> (Execution, Vec<Vec<Event>>) {
-    let program = Program { machine, dialect, limits: Limits::default() };
-    let name = || Arc::from("name");
-    let identity = Identity {
-        execution_arn: name(),
-        execution_name: name(),
-        role_arn: name(),
-        machine_arn: name(),
-        machine_name: name(),
-        token_key: TokenKey::default(),
-    };
-    let mut execution = Execution::new(Arc::new(program), identity);
-    let mut inputs = vec![Input::Start { input: json!({ "items": [1, 2] }).into() }];
-    let (mut now_ms, mut decisions) = (START_MS, Vec::new());
-    loop {
-        let input = match (inputs.pop(), execution.next_due_ms()) {
-            (Some(input), _) => input,
-            (None, Some(due_ms)) => {
-                now_ms = due_ms;
-                Input::TimePassed
-            }
-            (None, None) => return (execution, decisions),
-        };
-        let Ok(events) = execution.decide(input, Occasion::new(now_ms, 1)) else { continue };
-        for effect in effects(&execution, &events) {
-            if let (Effect::ScheduleTask { attempt, .. }, Tasks::FailWith(error)) = (effect, tasks)
-            {
-                let (failure, stage) = (Failure::new(error, "scripted"), FailureStage::Run);
-                inputs.push(Input::TaskFailed { attempt, failure, stage });
-            }
-        }
-        decisions.push(events);
-    }
-}
-
-fn story(machine: &Arc<Machine>, dialect: Dialect, decisions: &[Vec<Event>]) -> Story {
-    let mut story = Story::new(dialect);
-    story.begin(RunId(0), machine.clone(), None);
-    for events in decisions {
-        story.observe(RunId(0), events);
-    }
-    story
-}
-
-fn texts(story: &Story) -> Vec<String> {
-    let mut texts: Vec<String> =
-        story.entries().iter().map(|entry| json!(entry).to_string()).collect();
-    texts.sort();
-    texts
-}
-
-/// The story of an execution, which must be the same from its history.
 fn told(states: &Value, dialect: Dialect, tasks: Tasks) -> Vec<Entry> {
-    let machine = machine(states);
-    let (execution, decisions) = run(machine.clone(), dialect, tasks);
-    let live = story(&machine, dialect, &decisions);
-    let events: Vec<Event> = decisions.concat();
-    let history = aws_history::project(execution.program(), execution.identity(), &events);
-    let seconds = |mut event: Value| {
-        event["timestamp"] = json!(event["timestamp"].as_f64().expect("a number") / 1000.0);
-        event
-    };
-    let history: Vec<Value> = history.into_iter().map(seconds).collect();
-    let read_back = HistoryReader::new(machine.clone(), dialect).take(&history);
-    let read_back = story(&machine, dialect, &read_back);
-    assert_eq!(texts(&read_back), texts(&live), "{states} {dialect:?}");
-    live.entries().to_vec()
+    story(states, dialect, tasks).entries().to_vec()
 }
 
 /// Which catcher of a state took over, from 0.
@@ -120,29 +31,6 @@ fn reasons(entries: &[Entry], state: &str) -> Vec<String> {
         _ => Vec::new(),
     });
     reasons.collect()
-}
-
-fn task(fields: Value) -> Value {
-    let mut state = json!({
-        "Type": "Task", "Resource": "arn:aws:lambda:us-east-1:123456789012:function:f",
-        "TimeoutSeconds": 9, "End": true
-    });
-    merge(&mut state, fields);
-    state
-}
-
-fn parallel(branch: Value, fields: Value) -> Value {
-    let branch = json!({ "StartAt": "Pack", "States": { "Pack": branch } });
-    let mut state = json!({ "Type": "Parallel", "Branches": [branch], "End": true });
-    merge(&mut state, fields);
-    json!({ "Ship": state, "Done": { "Type": "Succeed" } })
-}
-
-fn merge(state: &mut Value, fields: Value) {
-    let Value::Object(fields) = fields else { panic!("fields of a state") };
-    for (name, value) in fields {
-        state[name] = value;
-    }
 }
 
 fn catching(pattern: &str) -> Value {

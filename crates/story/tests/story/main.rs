@@ -1,0 +1,5 @@
+//! Stories of executions that the interpreter has run.
+
+mod handlers;
+mod harness;
+mod visits;
