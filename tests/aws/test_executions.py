@@ -237,6 +237,11 @@ def test_tasks_that_call_the_service_itself(world):
     assert (answer["Status"], json.loads(answer["Output"])) == ("SUCCEEDED", {"fast": True})
     missing = world.run(task("arn:aws:states:::aws-sdk:sfn:describeActivity", {"ActivityArn": arn("activity:none")}))
     assert missing["error"] == "Sfn.ActivityDoesNotExistException"
+    # Neither the token nor the output is right: the token is looked at first.
+    wrong = {"TaskToken": "NoSuchTaskToken", "Output": "ParameterOutput"}
+    sent = world.run(task("arn:aws:states:::aws-sdk:sfn:sendTaskSuccess", wrong))
+    assert sent["error"] == "Sfn.InvalidTokenException"
+    assert sent["cause"].startswith("Invalid Token: 'Invalid token' (Service: Sfn, Status Code: 400, Request ID: ")
 
 
 def test_synchronous_executions(world):

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use everstep_asl::{Machine, Source};
-use everstep_executions::{Report, Task};
+use everstep_executions::{Job, Report, Task};
 use everstep_interpreter::{Failure, Payload};
 use everstep_server::TestCases;
 
@@ -27,6 +27,8 @@ pub(crate) struct MockFile {
 struct Executions {
     mocks: HashMap<String, Mocks>,
     order: std::collections::VecDeque<String>,
+    /// Children of distributed Maps that run, with the execution whose mocks they share.
+    children: HashMap<String, String>,
 }
 
 impl MockFile {
@@ -64,9 +66,22 @@ impl TestCases for MockFile {
         Ok(())
     }
 
+    fn begin_child(&self, parent_arn: &str, child_arn: &str) {
+        let mut executions = self.executions();
+        let root = executions.root(parent_arn).to_owned();
+        if executions.mocks.contains_key(&root) {
+            executions.children.insert(child_arn.to_owned(), root);
+        }
+    }
+
+    fn end_child(&self, child_arn: &str) {
+        self.executions().children.remove(child_arn);
+    }
+
     fn answer(&self, task: Task) -> Option<Task> {
         let mut executions = self.executions();
-        let Some(mocks) = executions.mocks.get_mut(&*task.execution_arn) else { return Some(task) };
+        let root = executions.root(&task.execution_arn).to_owned();
+        let Some(mocks) = executions.mocks.get_mut(&root) else { return Some(task) };
         let result = match mocks.next(&task.state) {
             Ok(None) => return Some(task),
             Ok(Some(Response::Return(value))) => Report::Succeeded { output: Payload::new(value) },
@@ -75,9 +90,17 @@ impl TestCases for MockFile {
         };
         drop(executions);
         task.report(Report::Started { worker: None });
+        if is_submitted(&task) {
+            task.report(Report::Submitted { output: Payload::new(serde_json::json!({})) });
+        }
         task.report(result);
         None
     }
+}
+
+/// Whether the answer of a call comes before the result.
+fn is_submitted(task: &Task) -> bool {
+    matches!(&task.job, Job::Call { resource, .. } if resource.has_token())
 }
 
 fn failed(failure: Failure) -> Report {
@@ -85,6 +108,11 @@ fn failed(failure: Failure) -> Report {
 }
 
 impl Executions {
+    /// The execution whose mocks one has: its own, or those of the execution that its Map Run belongs to.
+    fn root<'a>(&'a self, arn: &'a str) -> &'a str {
+        self.children.get(arn).map_or(arn, String::as_str)
+    }
+
     fn remember(&mut self, arn: &str, mocks: Mocks) {
         if self.order.len() >= REMEMBERED_MAX
             && let Some(oldest) = self.order.pop_front()

@@ -6,6 +6,8 @@
 use everstep_asl::Machine;
 use everstep_executions::Task;
 
+use crate::service::Service;
+
 /// Who knows the test cases.
 pub trait TestCases: Send + Sync {
     /// Called before an execution starts that is to run a test case; an error says why it cannot.
@@ -17,11 +19,20 @@ pub trait TestCases: Send + Sync {
         machine: &Machine,
     ) -> Result<(), String>;
 
+    /// Called before a child of a distributed Map starts: it runs the test case of its parent, if that runs one.
+    fn begin_child(&self, parent_arn: &str, child_arn: &str);
+
+    /// Called when such a child is over, or was not started.
+    fn end_child(&self, child_arn: &str);
+
     /// Called for every task before it is dispatched, and may not wait: answers it, or gives it back.
     fn answer(&self, task: Task) -> Option<Task>;
 }
 
-/// The ARN of a machine and the test case it names.
-pub(crate) fn split(arn: &str) -> (&str, Option<&str>) {
-    arn.split_once('#').map_or((arn, None), |(arn, test_case)| (arn, Some(test_case)))
+/// The ARN of a machine and the test case that a request names behind it, if there are test cases.
+pub(crate) fn split<'a>(service: &Service, arn: &'a str) -> (&'a str, Option<&'a str>) {
+    match arn.split_once('#').filter(|_| service.test_cases.is_some()) {
+        Some((arn, test_case)) => (arn, Some(test_case)),
+        None => (arn, None),
+    }
 }

@@ -222,12 +222,20 @@ impl Shell {
 
     fn start(&self, service: &Service, index: u32, items: u64) {
         let start = Box::new(self.family.start(index, &self.asked.inputs, items));
+        let child_arn = self.family.arn(index);
+        let test_cases = service.test_cases.clone();
+        if let Some(test_cases) = &test_cases {
+            test_cases.begin_child(&self.task.execution_arn, &child_arn);
+        }
         let reply = self.reply(move |answer| match refused(answer) {
             Ok(answer) => Event::Input(Input::Started(index, answer)),
             Err(error) => Event::Failed(error),
         });
         let (events, backlog) = (self.inbox.live.events.clone(), self.backlog.clone());
         let watcher: Reply<_> = Box::new(move |answer| {
+            if let Some(test_cases) = &test_cases {
+                test_cases.end_child(&child_arn);
+            }
             // Why it was not started, the reply says.
             if let Ok(ended) = answer {
                 let _ = events.send(ended_event(index, ended, &backlog));

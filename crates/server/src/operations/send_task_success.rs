@@ -1,4 +1,4 @@
-//! `SendTaskSuccess`.
+//! `SendTaskSuccess`. Of a wrong token and a wrong output, the service names the token.
 
 use everstep_api::protocol::{Error, Name};
 use everstep_executions::Report;
@@ -9,6 +9,7 @@ use crate::args::Args;
 use crate::service::Service;
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
+    task_token::attempt(service, args)?;
     let output = read_output(args, service.environment.limits.payload_bytes)?;
     task_token::report(service, args, Report::Succeeded { output }).await
 }

@@ -38,11 +38,7 @@ pub(crate) async fn begin(
     parent: Option<&str>,
     watcher: Option<Reply<Ended>>,
 ) -> Result<Begun, Error> {
-    let wanted = args.required("stateMachineArn");
-    let (machine_arn, test_case) = match &service.test_cases {
-        Some(_) => test_case::split(wanted),
-        None => (wanted, None),
-    };
+    let (machine_arn, test_case) = test_case::split(service, args.required("stateMachineArn"));
     let target = target::find(service, args, machine_arn).await?;
     let name = match args.text("name") {
         Some(name) => checked(args, name)?.to_owned(),

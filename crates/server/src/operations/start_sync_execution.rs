@@ -12,9 +12,11 @@ use super::start_execution::{Begun, begin};
 use super::target;
 use crate::args::Args;
 use crate::service::{Service, engine_error};
+use crate::test_case;
 
 pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
-    if !target::named(service, args, args.required("stateMachineArn"))?.express {
+    let (machine_arn, _) = test_case::split(service, args.required("stateMachineArn"));
+    if !target::named(service, args, machine_arn)?.express {
         return Err(wrong_type(args));
     }
     let (sender, receiver) = tokio::sync::oneshot::channel();

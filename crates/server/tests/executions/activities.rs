@@ -28,6 +28,8 @@ async fn activities_wait_for_workers_and_workers_for_activities() {
     let success = |output: &str| json!({ "taskToken": token, "output": output });
     let send = Operation::SendTaskSuccess;
     fixture.refused(send, success("{"), "InvalidOutput", "Invalid Output: '").await;
+    let both = json!({ "taskToken": "NoSuchTaskToken", "output": "{" });
+    fixture.refused(send, both, "InvalidToken", "Invalid Token: 'Invalid token'").await;
     assert_eq!(fixture.ok(send, success("[2]")).await, json!({}));
     assert_eq!(fixture.when(&arn, "SUCCEEDED").await["output"], "[2]");
     let late = "Task Timed Out: 'Provided task does not exist anymore'";
