@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the project's habits, each a check that names the place and what to do.
 
 mod comments;
+mod dialects;
 mod edges;
 mod licences;
 mod links;
@@ -58,6 +59,7 @@ type Check = fn(&Tree) -> Vec<Finding>;
 const CHECKS: &[(&str, Check)] = &[
     ("every module opens with a //! comment, and nothing is left half done", comments::check),
     ("crates depend on each other one way", edges::check),
+    ("only the table of the dialects tells them apart", dialects::check),
     ("every dependency's licence is allowed in deny.toml", licences::check),
     ("links in documents lead somewhere", links::check),
     ("ARCHITECTURE.md has the crates and their edges as they are", map::check),
