@@ -133,6 +133,12 @@ impl Dialect {
         self == Self::Aws
     }
 
+    /// Whether `Parameters` and `ItemSelector` can be any JSON: "a Payload Template MUST be a JSON object".
+    #[must_use]
+    pub fn takes_any_template(self) -> bool {
+        self == Self::Aws
+    }
+
     /// Iterations of an inline Map at a time without `MaxConcurrency`, given the service's limit:
     /// "places no limit".
     #[must_use]

@@ -38,3 +38,25 @@ fn heartbeats_end_before_the_default_timeout() {
     dynamic["TimeoutSecondsPath"] = json!("$.timeout");
     check(&dynamic, &[]);
 }
+
+/// "A Payload Template MUST be a JSON object"; the service's schema takes any JSON.
+#[test]
+fn templates_are_objects() {
+    let refused: &[&str] = &["error wrong-type"];
+    for any in [json!([1, {"x.$": "$.y"}]), json!("x"), json!(null)] {
+        check(&json!({"Type": "Pass", "Parameters": any, "End": true}), refused);
+        let processor = json!({"StartAt": "B", "States": {"B": {"Type": "Succeed"}}});
+        let map =
+            json!({"Type": "Map", "ItemProcessor": processor, "ItemSelector": any, "End": true});
+        check(&map, refused);
+    }
+    let resource = "arn:aws:lambda:us-east-1:123456789012:function:f";
+    let selector = json!({"Type": "Task", "Resource": resource, "ResultSelector": [], "End": true});
+    check(&selector, &[]);
+    // A request is an object in both.
+    let resource = "arn:aws:states:::lambda:invoke";
+    let invoke = json!({"Type": "Task", "Resource": resource, "Parameters": "x", "End": true});
+    check(&invoke, &[]);
+    let definition = json!({"StartAt": "A", "States": {"A": invoke}}).to_string();
+    assert!(found(&definition, Dialect::Aws).contains(&"error wrong-type".to_owned()));
+}

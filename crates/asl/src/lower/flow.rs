@@ -5,6 +5,7 @@ use super::expression::{
 };
 use super::reader::{Field, Fields};
 use super::state::Reading;
+use everstep_expr::template::Template;
 use everstep_source::Diagnostic;
 use everstep_source::document::Content;
 
@@ -29,7 +30,7 @@ fn json_path(fields: &Fields<'_>, kind: &str) -> JsonPathFlow {
     flow.output_path = optional_path(fields.get("OutputPath"));
     // A Map's Parameters are the older name of its ItemSelector.
     if matches!(kind, "Pass" | "Task" | "Parallel") {
-        flow.parameters = fields.get("Parameters").and_then(|field| template_object(&field));
+        flow.parameters = fields.get("Parameters").and_then(|field| effective_input(&field));
     }
     if matches!(kind, "Pass" | "Task" | "Parallel" | "Map") {
         flow.result_path = result_path(fields.get("ResultPath"));
@@ -41,11 +42,18 @@ fn json_path(fields: &Fields<'_>, kind: &str) -> JsonPathFlow {
     flow
 }
 
+/// `Parameters`, `ItemSelector`: what a state or an iteration works on.
+pub(super) fn effective_input(field: &Field<'_>) -> Option<Template> {
+    if field.cx.options.dialect.takes_any_template() {
+        return path_template(field);
+    }
+    template_object(field)
+}
+
 /// "A Payload Template MUST be a JSON object."
-pub(super) fn template_object(field: &Field<'_>) -> Option<everstep_expr::template::Template> {
+fn template_object(field: &Field<'_>) -> Option<Template> {
     if field.node.as_object().is_none() {
         field.cx.report(field.wrong_type("an object"));
-        return None;
     }
     path_template(field)
 }

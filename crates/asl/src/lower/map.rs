@@ -98,7 +98,7 @@ fn item_selector(reading: &Reading<'_, '_>) -> Option<Payload> {
     }
     fields.exclude("ItemSelector", "Parameters");
     let field = fields.get("ItemSelector").or_else(|| fields.get("Parameters"))?;
-    flow::template_object(&field).map(Payload::JsonPath)
+    flow::effective_input(&field).map(Payload::JsonPath)
 }
 
 /// "A Map State MUST contain an object field named Iterator", called ItemProcessor today.

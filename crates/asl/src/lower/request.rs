@@ -32,8 +32,13 @@ pub(super) fn field(language: QueryLanguage) -> &'static str {
 pub(super) fn check(fields: &Fields<'_>, resource: &Resource, language: QueryLanguage) {
     let Resource::Service { service, action, sdk, .. } = resource else { return };
     let Some(field) = fields.get(field(language)) else { return };
-    // A request that is one expression is known at run time only.
-    let Some(members) = field.node.as_object() else { return };
+    let Some(members) = field.node.as_object() else {
+        // One expression is known at run time only; what is neither is reported where any template must be an object.
+        if language == QueryLanguage::JsonPath && field.cx.options.dialect.takes_any_template() {
+            field.cx.report(field.wrong_type("an object"));
+        }
+        return;
+    };
     check_case(&field, members, language);
     if *sdk {
         return;
