@@ -40,6 +40,8 @@ pub(crate) struct Trace {
     pub(crate) key: Vec<u8>,
     /// Of its value; none if it was removed.
     digest: Option<u64>,
+    /// The same, if the commit that is under way has happened.
+    next: Option<Option<u64>>,
 }
 
 impl<'g> Changes<'g> {
@@ -112,14 +114,22 @@ impl<'g> Changes<'g> {
             space,
             key: key.to_vec(),
             digest: value.map(digest),
+            next: None,
         };
         self.rows().step_by(step).map(trace).collect()
     }
 }
 
 impl Trace {
+    /// These changes are under way now.
+    pub(crate) fn expect(&mut self, changes: &Changes<'_>) {
+        let value = changes.rows.get(&(self.space, self.shard, self.key.as_slice()));
+        self.next = value.map(|value| value.map(digest));
+    }
+
     pub(crate) fn is_left_by(&self, value: Option<&[u8]>) -> bool {
-        value.map(digest) == self.digest
+        let found = value.map(digest);
+        found == self.digest || Some(found) == self.next
     }
 }
 
@@ -222,5 +232,14 @@ mod tests {
         assert!(traces.len() <= TRACES && traces.len() > TRACES / 2, "{}", traces.len());
         assert!(traces[0].is_left_by(Some(b"value")));
         assert!(!traces[0].is_left_by(Some(b"other")) && !traces[0].is_left_by(None));
+        let batches = [batch(
+            0,
+            &[(Space::Journal, "0", Some("next")), (Space::Wakes, "gone", Some("back"))],
+        )];
+        let next = Changes::merge(batches.iter());
+        let mut trace = traces[0].clone();
+        trace.expect(&next);
+        assert!(trace.is_left_by(Some(b"value")) && trace.is_left_by(Some(b"next")));
+        assert!(!trace.is_left_by(Some(b"other")) && !trace.is_left_by(None));
     }
 }

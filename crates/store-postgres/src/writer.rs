@@ -128,6 +128,7 @@ impl Writer {
         let sql = statement::commit(columns.shape);
         let seconds = u64::try_from(changes.bytes() / MEGABYTE).unwrap_or(u64::MAX);
         let limit = LIMIT + Duration::from_secs(seconds);
+        self.traces.iter_mut().for_each(|trace| trace.expect(changes));
         let held = self.attempt(limit, async |session, claim| {
             commit_columns(session, &sql, &columns, claim).await
         })?;
