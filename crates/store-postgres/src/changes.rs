@@ -167,7 +167,7 @@ mod tests {
         for (space, key, value) in changes {
             match value {
                 Some(value) => {
-                    batch.put(*space, key.as_bytes().to_vec(), value.as_bytes().to_vec())
+                    batch.put(*space, key.as_bytes().to_vec(), value.as_bytes().to_vec());
                 }
                 None => batch.remove(*space, key.as_bytes().to_vec()),
             }

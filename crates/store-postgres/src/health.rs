@@ -97,7 +97,7 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let heard = lines.clone();
         let health = Health::new(Box::new(move |line| {
-            heard.lock().expect("no panic").push(line.to_owned())
+            heard.lock().expect("no panic").push(line.to_owned());
         }));
         health.interrupted("gone");
         assert_eq!(health.trouble(), None);

@@ -51,7 +51,12 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let mode = fs::metadata(path)?.permissions().mode() & 0o777;
+    let metadata = fs::metadata(path)?;
+    // Such as /dev/null, where no password is wanted.
+    if !metadata.is_file() {
+        return Ok(String::new());
+    }
+    let mode = metadata.permissions().mode() & 0o777;
     if mode & OTHERS != 0 {
         let why = format!("other users can read it (mode {mode:o}): chmod 600 it");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));

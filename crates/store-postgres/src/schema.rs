@@ -63,7 +63,8 @@ fn denied(what: &str) -> String {
 
 async fn look(session: &Session) -> Result<Found, Fault> {
     let question = format!(
-        "SELECT to_regnamespace('{SCHEMA}') IS NOT NULL, to_regclass('{SCHEMA}.meta') IS NOT NULL"
+        "SELECT to_regnamespace('{SCHEMA}') IS NOT NULL, EXISTS (SELECT FROM pg_class \
+         WHERE relname = 'meta' AND relnamespace = to_regnamespace('{SCHEMA}'))"
     );
     let answer = session.script(&question).await?;
     let is = |at: usize| answer.first().is_some_and(|row| row[at].as_deref() == Some("t"));

@@ -31,6 +31,28 @@ pub(crate) fn programs() -> Option<&'static Path> {
     found.as_deref()
 }
 
+/// A program of a package, installed if it is missing; none, with a message, if it cannot be had.
+///
+/// # Panics
+///
+/// If it cannot be had and `EVERSTEP_REQUIRE_POSTGRES` is set.
+#[must_use]
+pub fn program(name: &str, package: &str) -> Option<PathBuf> {
+    let found = on_path(name).or_else(|| apt_get(package, || on_path(name)));
+    if found.is_none() {
+        assert!(std::env::var_os(REQUIRE).is_none(), "there is no {name}, and {REQUIRE} is set");
+        say(&format!("SKIPPED: {name} is missing and could not be installed with apt-get"));
+    }
+    found
+}
+
+/// Debian has some programs in a folder that only root looks into.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let folders = std::env::split_paths(&paths).chain(["/usr/sbin".into()]);
+    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
 /// Also of a test that passes: its own output is not shown.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -40,11 +62,7 @@ fn find() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("EVERSTEP_POSTGRES_BIN") {
         return Some(PathBuf::from(folder));
     }
-    let has_initdb = |folder: &PathBuf| folder.join("initdb").is_file();
-    newest().or_else(|| {
-        let paths = std::env::var_os("PATH")?;
-        std::env::split_paths(&paths).find(has_initdb)
-    })
+    newest().or_else(|| on_path("initdb")?.parent().map(Path::to_owned))
 }
 
 fn newest() -> Option<PathBuf> {
@@ -58,14 +76,19 @@ fn newest() -> Option<PathBuf> {
 }
 
 fn install() -> Option<PathBuf> {
+    apt_get("postgresql", find)
+}
+
+/// Installs a package and looks again.
+fn apt_get(package: &str, find: impl Fn() -> Option<PathBuf>) -> Option<PathBuf> {
     // Of several test processes, one installs.
-    let lock = File::create(std::env::temp_dir().join("everstep-installs-postgresql")).ok()?;
+    let lock = File::create(std::env::temp_dir().join("everstep-installs-packages")).ok()?;
     lock.lock().ok()?;
     if let Some(found) = find() {
         return Some(found);
     }
-    say("installing PostgreSQL for tests");
-    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", "postgresql"]] {
+    say(&format!("installing {package} for tests"));
+    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", package]] {
         let mut command = Command::new("apt-get");
         command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         if !command.output().ok()?.status.success() {

@@ -10,6 +10,7 @@ mod server;
 
 use std::sync::OnceLock;
 
+pub use install::program;
 pub use server::{Auth, Server, Settings};
 
 /// A server that all tests of a process share; none where there is no PostgreSQL.

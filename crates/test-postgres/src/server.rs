@@ -57,6 +57,72 @@ impl Server {
     /// If it does not start.
     #[must_use]
     pub fn start(settings: &Settings) -> Option<Self> {
+        Self::start_prepared(settings, |_, _| {})
+    }
+
+    /// As `start`; before that, `prepare` writes files into the data folder.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn start_prepared(
+        settings: &Settings,
+        prepare: impl FnOnce(&Path, &dyn Fn(&Path, &str)),
+    ) -> Option<Self> {
+        let server = Self::place(settings.tcp)?;
+        server.create(settings);
+        prepare(&server.data(), &|path, text| server.write(path, text));
+        server.run();
+        Some(server)
+    }
+
+    /// A standby that follows this server.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn standby(&self) -> Option<Self> {
+        let standby = Self::place(false)?;
+        let mut copy = self.program("pg_basebackup");
+        copy.args(["-U", "everstep", "-c", "fast", "-X", "stream", "-R", "-h"]).arg(&self.home);
+        copy.args(["-p", &self.port.to_string(), "-D"]).arg(standby.data());
+        must(&mut copy);
+        let path = standby.data().join("postgresql.conf");
+        let mut file = fs::File::options().append(true).open(path).expect("it was copied");
+        let own = format!("\nunix_socket_directories = '{}'\n", standby.home.display());
+        file.write_all(own.as_bytes()).expect("written");
+        standby.run();
+        Some(standby)
+    }
+
+    /// Waits until this standby has all that its primary has.
+    ///
+    /// # Panics
+    ///
+    /// If that takes too long.
+    pub fn wait_for(&self, primary: &Self) {
+        let end = primary.sql("postgres", "SELECT pg_current_wal_lsn()");
+        let sql = format!("SELECT pg_last_wal_replay_lsn() >= '{end}'");
+        let deadline = Instant::now() + PATIENCE;
+        while self.sql("postgres", &sql) != "t" {
+            assert!(Instant::now() < deadline, "the standby does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Makes this standby a primary.
+    ///
+    /// # Panics
+    ///
+    /// If it does not become one.
+    pub fn promote(&self) {
+        must(self.program("pg_ctl").args(["promote", "-w", "-s", "-D"]).arg(self.data()));
+    }
+
+    /// A folder for a server that is yet to be made.
+    fn place(tcp: bool) -> Option<Self> {
         let programs = install::programs()?.to_owned();
         let user = (getuid().is_root()).then(ordinary_user);
         let home = tempfile::Builder::new().prefix("pg-").tempdir().expect("a folder").keep();
@@ -64,9 +130,9 @@ impl Server {
         if let Some((uid, gid)) = user {
             chown(&home, Some(uid), Some(gid)).expect("root may do that");
         }
-        let port = if settings.tcp { free_port() } else { 5432 };
+        let port = if tcp { free_port() } else { 5432 };
         let (guard, guard_process) = guard(&home, user);
-        let server = Self {
+        Some(Self {
             home,
             programs,
             user,
@@ -74,10 +140,7 @@ impl Server {
             databases: AtomicU32::new(0),
             _guard: guard,
             _guard_process: guard_process,
-        };
-        server.create(settings);
-        server.run();
-        Some(server)
+        })
     }
 
     fn create(&self, settings: &Settings) {
@@ -226,9 +289,23 @@ impl Server {
     pub fn write(&self, path: &Path, text: &str) {
         fs::write(path, text).expect("written");
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("it is ours");
+        self.own(path);
+    }
+
+    /// Gives a file to the server's user.
+    ///
+    /// # Panics
+    ///
+    /// If that is not possible.
+    pub fn own(&self, path: &Path) {
         if let Some((uid, gid)) = self.user {
             chown(path, Some(uid), Some(gid)).expect("root may do that");
         }
+    }
+
+    /// Runs a command by the server's user.
+    pub fn as_user(&self, command: &mut Command) {
+        as_user(command, self.user);
     }
 
     /// Runs SQL as the superuser; what it returns, unaligned, one row on each line.
