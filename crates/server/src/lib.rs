@@ -17,6 +17,7 @@ mod catalog;
 mod definition;
 mod dispatch;
 mod functions;
+mod histories;
 mod http;
 mod map_run;
 mod nested;

@@ -21,6 +21,7 @@ use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::dispatch::{Dispatcher, Notifier, TaskObserver};
 use crate::functions::Functions;
+use crate::histories::Histories;
 use crate::map_run::MapRuns;
 use crate::nested::Calls;
 use crate::operations;
@@ -110,6 +111,7 @@ pub struct Service {
     /// For definitions, which are parsed and checked, and for states that are tested.
     pub(crate) definition_turns: Turns,
     pub(crate) stories: Arc<Stories>,
+    pub(crate) histories: Arc<Histories>,
     runtime: Handle,
     /// Whether the engine has stopped.
     stopped: watch::Sender<bool>,
@@ -133,6 +135,7 @@ impl Service {
         let catalog = Catalog::new(parts.store);
         Arc::new(Self {
             stories: Arc::new(Stories::new(engine.reader())),
+            histories: Arc::new(Histories::new(engine.reader())),
             reader: engine.reader(),
             engine,
             activities: Arc::new(Activities::new(catalog.clone(), parts.clock.clone())),

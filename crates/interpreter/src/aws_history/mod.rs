@@ -24,6 +24,7 @@ pub fn project(program: &Arc<Program>, identity: &Identity, events: &[Event]) ->
 }
 
 /// The history of one execution, event by event.
+#[derive(Clone)]
 pub struct Projection {
     /// As it was before the event at hand.
     execution: Execution,
@@ -43,6 +44,21 @@ impl Projection {
             parent_of: HashMap::new(),
             runs: HashMap::new(),
         }
+    }
+
+    /// How many events have been shown: the id of the last one.
+    #[must_use]
+    pub fn shown_events(&self) -> u32 {
+        self.execution.shown_events()
+    }
+
+    /// About as many as it takes in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        const FRAME: usize = 500;
+        const LINK: usize = 48;
+        let links = self.last.len() + self.parent_of.len() + self.runs.len();
+        self.execution.held_bytes() + self.execution.frames.len() * FRAME + links * LINK
     }
 
     /// What the history shows of an event; nothing of those that it does not have.

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use everstep_api::protocol::timestamp;
-use everstep_executions::{Reader, Summary};
-use everstep_interpreter::aws_history::Projection;
+use everstep_api::protocol::{Error, timestamp};
+use everstep_executions::Summary;
 use serde_json::{Map, Value, json};
 
 use super::describe_execution::find;
 use super::{Answer, page};
 use crate::args::Args;
+use crate::histories::{Histories, id};
 use crate::service::{Service, engine_error};
 
 /// A page ends early when its events are larger than this together.
@@ -31,9 +31,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
         limit: args.page_size(),
         data: args.value("includeExecutionData").and_then(Value::as_bool).unwrap_or(true),
     };
-    let reader = service.reader.clone();
-    let page = service.history_turns.run(move || read(&reader, &summary, asked)).await?;
-    let Page { events, next, .. } = page.map_err(engine_error)?;
+    let Page { events, next, .. } = page(service, summary, asked).await?;
     let mut answer = json!({ "events": events });
     if let Some(next) = next {
         answer["nextToken"] = page::token(service, args, &next.to_be_bytes()).into();
@@ -43,38 +41,50 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
 
 /// Which events a page has: those from the one that `from` names, as far as there is room.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
-    from: Option<u32>,
-    reversed: bool,
-    limit: usize,
+pub(crate) struct Asked {
+    pub(crate) from: Option<u32>,
+    pub(crate) reversed: bool,
+    pub(crate) limit: usize,
     /// With inputs and outputs.
-    data: bool,
+    pub(crate) data: bool,
+}
+
+/// Reads a page when it is its turn.
+pub(crate) async fn page(service: &Service, summary: Summary, asked: Asked) -> Result<Page, Error> {
+    let histories = service.histories.clone();
+    let page = service.history_turns.run(move || read(&histories, &summary, asked)).await?;
+    page.map_err(engine_error)
 }
 
 /// Reads the steps that the page needs, and holds no more than the page.
-fn read(reader: &Reader, summary: &Summary, asked: Asked) -> everstep_executions::Result<Page> {
-    let prepared = reader.prepared(summary)?;
-    let mut projection = Projection::new(&prepared.program, &prepared.identity(&summary.arn));
+fn read(
+    histories: &Histories,
+    summary: &Summary,
+    asked: Asked,
+) -> everstep_executions::Result<Page> {
     let mut page = Page::new(asked);
-    reader.each_step(summary, |_, events| {
-        for event in &events {
-            if let Some(event) = projection.take(event) {
-                page.offer(event)?;
-            }
+    let first = match asked {
+        Asked { reversed: false, from, .. } => from.unwrap_or(0),
+        // One more than fits says that there are more.
+        Asked { from, limit, .. } => {
+            let last = from.map_or_else(|| histories.last(summary), Ok)?;
+            last.saturating_sub(u32::try_from(limit).unwrap_or(u32::MAX))
         }
-        ControlFlow::Continue(())
-    })?;
+    };
+    let offer =
+        |event| if id(&event) < first { ControlFlow::Continue(()) } else { page.offer(event) };
+    histories.each_from(summary, first, offer)?;
     page.finish();
     Ok(page)
 }
 
 /// A page that is made while events pass by, oldest first.
-struct Page {
+pub(crate) struct Page {
     asked: Asked,
-    events: VecDeque<Value>,
+    pub(crate) events: VecDeque<Value>,
     bytes: usize,
     /// The id of the event that follows the page.
-    next: Option<u32>,
+    pub(crate) next: Option<u32>,
 }
 
 impl Page {
@@ -130,10 +140,6 @@ impl Page {
             self.events.make_contiguous().reverse();
         }
     }
-}
-
-fn id(event: &Value) -> u32 {
-    event["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or(0)
 }
 
 /// With the time as the protocol has it, and without data if none is wanted.

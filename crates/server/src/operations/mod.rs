@@ -17,7 +17,7 @@ mod describe_state_machine_alias;
 mod describe_state_machine_for_execution;
 pub(crate) mod describe_story;
 mod get_activity_task;
-mod get_execution_history;
+pub(crate) mod get_execution_history;
 mod list_activities;
 mod list_executions;
 mod list_map_runs;

@@ -102,3 +102,41 @@ async fn histories_are_read_page_by_page() {
     let missing = json!({ "executionArn": format!("{PLACE}:execution:m:no") });
     fixture.refused(Operation::GetExecutionHistory, missing, "ExecutionDoesNotExist", "").await;
 }
+
+/// However a long history is read, it is the same history.
+#[tokio::test]
+async fn pages_of_a_long_history() {
+    let fixture = Fixture::new();
+    let item = json!({ "StartAt": "P", "States": { "P": { "Type": "Pass", "End": true } } });
+    let definition = json!({ "StartAt": "M", "States": {
+        "M": { "Type": "Map", "ItemProcessor": item, "MaxConcurrency": 1, "End": true }
+    } });
+    let machine = fixture.machine("m", definition, false).await;
+    let items: Vec<u32> = (0..900).collect();
+    let arn = fixture.start(&machine, "e", json!(items)).await;
+    fixture.when(&arn, "SUCCEEDED").await;
+    let all = async |fixture: &Fixture, reversed: bool, max: usize| {
+        let mut body = json!({ "executionArn": arn, "maxResults": max, "reverseOrder": reversed });
+        let mut events = Vec::new();
+        loop {
+            let mut page = fixture.ok(Operation::GetExecutionHistory, body.clone()).await;
+            events.extend(page["events"].as_array_mut().expect("a list").drain(..));
+            match page["nextToken"].take() {
+                Value::Null => return events,
+                token => body["nextToken"] = token,
+            }
+        }
+    };
+    let forwards = all(&fixture, false, 1000).await;
+    assert_eq!(forwards.len(), 2 + 2 + 2 + 4 * items.len());
+    let ids: Vec<u64> = forwards.iter().filter_map(|event| event["id"].as_u64()).collect();
+    assert!(ids.iter().copied().eq(1..=forwards.len() as u64));
+    let mut backwards = all(&fixture, true, 333).await;
+    backwards.reverse();
+    assert_eq!(backwards, forwards);
+    // Also if nothing of it has been read before.
+    let fixture = fixture.restarted();
+    let mut backwards = all(&fixture, true, 700).await;
+    backwards.reverse();
+    assert_eq!(backwards, forwards);
+}
