@@ -19,4 +19,4 @@ mod text;
 pub use dot::dot;
 pub use mermaid::mermaid;
 pub use model::{DEPTH_MAX, Edge, EdgeKind, Graph, Kind, Node, Status};
-pub use svg::svg;
+pub use svg::{STYLE, inline_svg, svg};

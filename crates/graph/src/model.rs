@@ -35,6 +35,8 @@ pub struct Node {
     pub ends: bool,
     /// How the state fared in one execution.
     pub status: Option<Status>,
+    /// The state that the page around the picture is about.
+    pub is_selected: bool,
     /// Where a click leads. Only `http`, `https` and relative addresses are written.
     pub href: Option<String>,
     /// The branches of a Parallel, the processor of a Map.
@@ -57,6 +59,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Running,
+    /// Failed, and waits for its next attempt or is in it.
+    Retrying,
     Succeeded,
     Failed,
     /// Failed, and a Catch took over.
@@ -70,6 +74,8 @@ pub struct Edge {
     pub from: usize,
     pub to: usize,
     pub kind: EdgeKind,
+    /// One execution went this way.
+    pub is_taken: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +103,7 @@ impl Node {
             badges: Vec::new(),
             ends: false,
             status: None,
+            is_selected: false,
             href: None,
             children: Vec::new(),
         }
@@ -170,6 +177,7 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Status::Running => "running",
+            Status::Retrying => "retrying",
             Status::Succeeded => "succeeded",
             Status::Failed => "failed",
             Status::Caught => "caught",
@@ -180,7 +188,7 @@ impl Status {
 
 impl Edge {
     pub fn new(from: usize, to: usize, kind: EdgeKind) -> Self {
-        Self { from, to, kind }
+        Self { from, to, kind, is_taken: false }
     }
 
     pub(crate) fn is_error(&self) -> bool {

@@ -227,7 +227,7 @@ fn edge(count: usize) -> impl Strategy<Value = Edge> {
         prop::collection::vec("[A-Za-z.]{0,20}", 0..4)
             .prop_map(|errors| EdgeKind::Catch { errors }),
     ];
-    (0..count + 1, 0..count + 1, kind).prop_map(|(from, to, kind)| Edge { from, to, kind })
+    (0..count + 1, 0..count + 1, kind).prop_map(|(from, to, kind)| Edge::new(from, to, kind))
 }
 
 fn node(children: impl Strategy<Value = Vec<Graph>>) -> impl Strategy<Value = Node> {

@@ -82,6 +82,10 @@ impl<'a> Wire<'a> {
         self.edges.first().is_some_and(|edge| edge.is_error())
     }
 
+    pub(crate) fn is_taken(&self) -> bool {
+        self.edges.iter().any(|edge| edge.is_taken)
+    }
+
     pub(crate) fn is_default(&self) -> bool {
         !self.edges.is_empty() && self.edges.iter().all(|edge| edge.kind == EdgeKind::Default)
     }

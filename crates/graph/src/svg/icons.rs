@@ -1,6 +1,6 @@
 //! Pictograms of the state types, drawn in a square of sixteen by sixteen.
 
-use crate::model::Kind;
+use crate::model::{Kind, Status};
 
 pub(crate) fn path(kind: Kind) -> &'static str {
     match kind {
@@ -20,5 +20,17 @@ pub(crate) fn path(kind: Kind) -> &'static str {
         Kind::Parallel => "M2 2.5h12M2 13.5h12M4.5 2.5v11M8 2.5v11M11.5 2.5v11",
         // A stack of cards.
         Kind::Map => "M2 6.5h8.5v8H2zM5 6.5V4h8.5v8H10.5M8 4V1.5h6.5",
+    }
+}
+
+/// The shape of a status, around its middle.
+pub(super) fn mark(status: Status) -> &'static str {
+    match status {
+        Status::Running => "M-2 -3.5 3.5 0 -2 3.5z",
+        Status::Retrying => "M3 -1.2A3.4 3.4 0 1 0 3.2 1.4M3.4 -4V-1H.4",
+        Status::Succeeded => "M-3.4 .2 -1 2.7 3.5 -2.4",
+        Status::Failed => "M-2.7 -2.7 2.7 2.7M2.7 -2.7 -2.7 2.7",
+        Status::Caught => "M-3 -3V-.5C-3 1.5-1 1.5 2.6 1.5M.6 -.8 3 1.5 .6 3.8",
+        Status::Aborted => "M-2.5 -2.5H2.5V2.5H-2.5z",
     }
 }

@@ -10,29 +10,43 @@ mod icons;
 use std::fmt::Write;
 
 use crate::layout::geometry::{Path, Point, Rect, Step};
-use crate::model::{Graph, Kind};
+use crate::model::{Graph, Kind, Status};
 use crate::picture::card::{Card, Frame, ICON_SIZE, SLANT};
 use crate::picture::wire::{LABEL_FONT, LABEL_LINE_HEIGHT, Wire};
 use crate::picture::{Marker, Scope};
 use crate::text::{Line, xml_char};
 
-const STYLE: &str = include_str!("style.css");
+/// The style that [`inline_svg`] needs.
+pub const STYLE: &str = include_str!("style.css");
 const MARGIN: f64 = 20.0;
+/// Inside a page, which has margins of its own; marks on cards reach this far out.
+const INLINE_MARGIN: f64 = 10.0;
 
 /// Draws a machine as an SVG document.
 pub fn svg(graph: &Graph) -> String {
+    let head = |size: &str| format!("<style>\n{STYLE}</style>\n<rect class=\"paper\" {size}/>\n");
+    written(graph, " xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"", MARGIN, head)
+}
+
+/// Draws a machine as a part of a page: its style, [`STYLE`], is the page's, and its states can be reached by the
+/// keyboard if they have addresses.
+pub fn inline_svg(graph: &Graph) -> String {
+    written(graph, " role=\"group\"", INLINE_MARGIN, |_| String::new())
+}
+
+fn written(graph: &Graph, attributes: &str, margin: f64, head: impl Fn(&str) -> String) -> String {
     let scope = Scope::new(graph, 0);
-    let width = number(scope.size.width + 2.0 * MARGIN);
-    let height = number(scope.size.height + 2.0 * MARGIN);
+    let width = number(scope.size.width + 2.0 * margin);
+    let height = number(scope.size.height + 2.0 * margin);
+    let size = format!("width=\"{width}\" height=\"{height}\"");
     let title = graph.title.as_deref().filter(|title| !title.trim().is_empty());
     let title = escape(title.unwrap_or("State machine"));
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"everstep-graph\" role=\"img\" \
-         aria-label=\"{title}\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\">\n<style>\n{STYLE}</style>\n\
-         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n"
+        "<svg{attributes} class=\"everstep-graph\" aria-label=\"{title}\" {size} \
+         viewBox=\"0 0 {width} {height}\">\n"
     );
-    write_scope(&mut out, &scope, Point { x: MARGIN, y: MARGIN });
+    out.push_str(&head(&size));
+    write_scope(&mut out, &scope, Point { x: margin, y: margin });
     out.push_str("</svg>\n");
     out
 }
@@ -64,7 +78,8 @@ fn write_card(out: &mut String, card: &Card) {
         put!(out, "<a href=\"{href}\">");
     }
     let kind = card.node.kind.name().to_lowercase();
-    put!(out, "<g class=\"state {kind}\" data-state=\"{}\"", escape(&card.node.name));
+    let selected = if card.node.is_selected { " data-selected" } else { "" };
+    put!(out, "<g class=\"state {kind}\" data-state=\"{}\"{selected}", escape(&card.node.name));
     if let Some(status) = card.node.status {
         put!(out, " data-status=\"{}\"", status.name());
     }
@@ -80,12 +95,18 @@ fn write_card(out: &mut String, card: &Card) {
         write_text(out, "", Point { x: rect.middle().x, y: rect.y + 11.5 }, line);
         out.push_str("</g>");
     }
-    for frame in &card.frames {
-        write_frame(out, frame);
+    if let Some(status) = card.node.status {
+        write_mark(out, card, status);
     }
     out.push_str("</g>");
     if href.is_some() {
         out.push_str("</a>");
+    }
+    // What is inside has addresses of its own.
+    if !card.frames.is_empty() {
+        put!(out, "<g transform=\"translate({x} {y})\">");
+        card.frames.iter().for_each(|frame| write_frame(out, frame));
+        out.push_str("</g>");
     }
     out.push('\n');
 }
@@ -120,6 +141,13 @@ fn write_box(out: &mut String, card: &Card) {
     put!(out, "<{shape} class=\"box\"/><{shape} class=\"tint\"/>");
 }
 
+/// The status as a shape, on the corner of the card: colours alone would not be seen by everybody.
+fn write_mark(out: &mut String, card: &Card, status: Status) {
+    let (x, path) = (number(card.rect.width - 6.0), icons::mark(status));
+    put!(out, "<g class=\"mark\" transform=\"translate({x} 6)\"><circle r=\"8\"/>");
+    put!(out, "<path d=\"{path}\"/></g>");
+}
+
 fn write_icon(out: &mut String, card: &Card) {
     let (x, y) = (number(card.icon.x), number(card.icon.y));
     let path = icons::path(card.node.kind);
@@ -147,6 +175,9 @@ fn write_wire(out: &mut String, wire: &Wire, cards: &[Card]) {
     if let Some((from, to)) = wire.ends() {
         let (from, to) = (escape(&cards[from].node.name), escape(&cards[to].node.name));
         put!(out, " data-from=\"{from}\" data-to=\"{to}\"");
+    }
+    if wire.is_taken() {
+        out.push_str(" data-taken");
     }
     out.push('>');
     if !wire.title.is_empty() {
@@ -266,7 +297,7 @@ fn is_safe(href: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Status, samples};
+    use crate::model::samples;
 
     fn check(graph: &Graph, expected: &[&str], absent: &[&str]) {
         let picture = svg(graph);
