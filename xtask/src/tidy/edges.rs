@@ -20,6 +20,7 @@ asl: expr retry source
 client: signature
 shards: store
 invocations: retry shards store target
+triggers: invocations schedule shards
 store-embedded: store
 config: asl retry source target
 graph: asl source
