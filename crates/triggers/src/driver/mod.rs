@@ -81,8 +81,9 @@ pub enum Refusal {
 pub enum Request {
     /// Makes all of it durable in one commit, or nothing.
     Write(Write),
-    /// Reads at most so many items, after a position if the source has positions. May be answered late: when there is
-    /// something. A fetch that is under way is not wanted any more: what it gives is refused.
+    /// Reads at most so many items. May be answered late: when there is something. A source with positions gives what
+    /// comes after this one, in order and without a gap. Another one gives nothing that it has given in this life and
+    /// that is not settled. A fetch that is under way is not wanted any more: what it gives is refused.
     Fetch { number: u64, most: usize, after: Option<String> },
     /// Waits for the end of an invocation.
     Watch(InvocationId),

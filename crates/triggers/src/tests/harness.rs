@@ -280,7 +280,8 @@ impl World {
         let Some((number, most, after)) = self.fetching.clone() else { return false };
         let after: Option<u64> = after.and_then(|after| after.parse().ok());
         let is_new = |item: &&Item| {
-            !self.given.contains(&item.handle) && after.is_none_or(|after| item.handle > after)
+            let is_given = item.position.is_none() && self.given.contains(&item.handle);
+            !is_given && after.is_none_or(|after| item.handle > after)
         };
         let found: Vec<Item> = self.source.iter().filter(is_new).take(most).cloned().collect();
         if found.is_empty() {
