@@ -5,7 +5,7 @@ use everstep_source::document::Content;
 
 use crate::model::{
     Bootstrap, Defaults, Edge, Function, Idempotent, InputType, InterruptedAttempts, RetryMetadata,
-    Target,
+    Target, Trigger,
 };
 use crate::origin::{Given, Origin};
 use crate::reader::{Field, Fields, Setting};
@@ -25,10 +25,17 @@ const INTERRUPTIONS_MAX: u32 = 5;
 /// Processes of a function that does not say how many.
 const CONCURRENCY: u32 = 16;
 
-pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) -> Option<Function> {
+/// A function, and the triggers that its own files and blocks ask for.
+pub(crate) fn function(
+    field: &Field<'_>,
+    names: &Names,
+    defaults: &Defaults,
+) -> Option<(Function, Vec<Trigger>)> {
     let fields = field.settings(format!("function `{}`", field.name))?;
+    let owner = field.name.as_ref();
     let code = runtime::code(&fields);
-    let handling = Handling::read(&field.name, &fields, names);
+    let mut handling = Handling::read(&field.name, &fields, names);
+    let events = fields.get("Events").map(|field| sam::events(&field, owner, names));
     let env = fields.get("env").map_or(Some(Vec::new()), |field| env(&field));
     let timeout_ms = own(&fields, "timeout", Setting::positive_duration);
     let concurrency = own(&fields, "concurrency", |field| field.count(0));
@@ -47,9 +54,14 @@ pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) ->
         names.refer(Kind::Function, name, field);
         Some(name.to_owned())
     });
-    fields.finish(|name| (name == "triggers").then(|| "triggers are not supported yet".to_owned()));
+    fields.finish(|name| {
+        let hint = "triggers have a section of their own, and name the function as their target";
+        (name == "triggers").then(|| hint.to_owned())
+    });
     let (code, policy) = (code?, handling.policy(defaults));
-    Some(Function {
+    let mut triggers = std::mem::take(&mut handling.triggers);
+    triggers.extend(events.unwrap_or_default());
+    let function = Function {
         name: field.name.clone().into_owned(),
         line: field.line(),
         runtime: code.runtime,
@@ -79,7 +91,8 @@ pub(crate) fn function(field: &Field<'_>, names: &Names, defaults: &Defaults) ->
         interrupted_attempts: interrupted.unwrap_or_default(),
         max_interruptions: max_interruptions.unwrap_or(INTERRUPTIONS_MAX),
         compensate,
-    })
+    };
+    Some((function, triggers))
 }
 
 const BOOTSTRAPS: &[(&str, Bootstrap)] = &[
@@ -102,7 +115,7 @@ fn setting<'a, T>(
     fields.get(name).and_then(|field| read(&field))
 }
 
-fn own<'a, T>(
+pub(crate) fn own<'a, T>(
     fields: &Fields<'a>,
     name: &'static str,
     read: impl FnOnce(&Field<'a>) -> Option<T>,
@@ -164,6 +177,8 @@ struct Handling {
     retry: Option<Given<Policy>>,
     sam: EventInvokeConfig,
     function_json: Option<Given<Policy>>,
+    /// Of `function.json`.
+    triggers: Vec<Trigger>,
     max_event_age_ms: Option<Given<u64>>,
     on_success: Option<Given<Target>>,
     on_failure: Option<Given<Target>>,
@@ -203,11 +218,13 @@ impl Handling {
         });
         fields.exclude("next", "Next");
         let next = fields.get("next").or_else(|| fields.get("Next"));
+        let json = fields.get("fromFunctionJson");
+        let json = json.and_then(|field| azure::function_json(&field, owner, names));
+        let (function_json, triggers) = json.unwrap_or_default();
         Self {
             retry,
-            function_json: fields
-                .get("fromFunctionJson")
-                .and_then(|field| azure::function_json(&field)),
+            function_json,
+            triggers,
             max_event_age_ms,
             on_success: on_success.or(sam.on_success.take()),
             on_failure: on_failure.or(sam.on_failure.take()),

@@ -20,6 +20,7 @@ mod sam;
 mod target;
 mod template;
 mod text;
+mod trigger;
 mod url;
 
 use std::cell::{Cell, RefCell};

@@ -10,12 +10,18 @@ use everstep_source::document::{Found, Node};
 use crate::origin::{Given, Line};
 use crate::text::Text;
 
+pub use crate::trigger::model::{
+    Encoding, Folder, Format, Http, Missed, OnExhausted, Overlap, Signature, Timer, Trigger,
+    TriggerKind,
+};
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
     pub functions: Vec<Function>,
     pub state_machines: Vec<StateMachine>,
     pub queues: Vec<Queue>,
     pub destinations: Vec<Destination>,
+    pub triggers: Vec<Trigger>,
     pub defaults: Defaults,
 }
 
@@ -23,6 +29,11 @@ impl Config {
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
+    }
+
+    #[must_use]
+    pub fn trigger(&self, name: &str) -> Option<&Trigger> {
+        self.triggers.iter().find(|trigger| trigger.name == name)
     }
 
     #[must_use]

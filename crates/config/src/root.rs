@@ -12,6 +12,7 @@ use crate::reader::{Cx, Field, Fields, Setting};
 use crate::retry;
 use crate::rule::Rule;
 use crate::target::{Kind, Names};
+use crate::trigger::trigger;
 
 pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
     let documents = document::all(cx, entry);
@@ -43,12 +44,9 @@ fn root<'a>(cx: &'a Cx<'a>, document: &'a Document<'a>) -> Option<Fields<'a>> {
     }
     // Read when the files were.
     fields.get("include");
-    for (name, plural) in [("triggers", "triggers"), ("alarms", "alarms")] {
-        if let Some(field) = fields.get(name) {
-            let found =
-                field.at_name(Rule::NotSupported, format!("{plural} are not supported yet"));
-            cx.report(found.hint(format!("remove `{name}`")));
-        }
+    if let Some(field) = fields.get("alarms") {
+        let found = field.at_name(Rule::NotSupported, "alarms are not supported yet");
+        cx.report(found.hint("remove `alarms`"));
     }
     if document.file.index == 0
         && let Some(field) = fields.get("compat")
@@ -123,6 +121,10 @@ fn sections(fields: &Fields<'_>, names: &Names, config: &mut Config) {
             config.destinations.push(Destination { name, line, target });
         }
     }
+    // Before those that functions ask for, which have their names.
+    for entry in entries(fields, "triggers", Kind::Trigger, names) {
+        config.triggers.extend(trigger(&entry, names));
+    }
 }
 
 /// A target by itself, or as the only field of an object.
@@ -145,7 +147,10 @@ fn destination(entry: &Field<'_>, names: &Names) -> Option<Target> {
 
 fn functions(fields: &Fields<'_>, names: &Names, config: &mut Config) {
     for entry in entries(fields, "functions", Kind::Function, names) {
-        config.functions.extend(function(&entry, names, &config.defaults));
+        if let Some((function, triggers)) = function(&entry, names, &config.defaults) {
+            config.functions.push(function);
+            config.triggers.extend(triggers);
+        }
     }
     for entry in entries(fields, "stateMachines", Kind::StateMachine, names) {
         config.state_machines.extend(state_machine(&entry, names));

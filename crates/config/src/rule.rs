@@ -41,6 +41,7 @@ rules! {
     InvalidName, "invalid-name", Error;
     InvalidDuration, "invalid-duration", Error;
     InvalidTarget, "invalid-target", Error;
+    InvalidSchedule, "invalid-schedule", Error;
     UnknownReference, "unknown-reference", Error;
     MissingVariable, "missing-variable", Error;
     EndlessReference, "endless-reference", Error;
@@ -48,6 +49,7 @@ rules! {
     UnreachableRule, "unreachable-rule", Warning;
     BeyondService, "beyond-service", Warning;
     IgnoredSetting, "ignored-setting", Warning;
+    BothDays, "both-days", Warning;
     InvalidHandler, "invalid-handler", Warning;
     UnservedQueue, "unserved-queue", Warning;
     EndlessChain, "endless-chain", Warning;

@@ -33,6 +33,7 @@ pub(crate) enum Kind {
     StateMachine,
     Queue,
     Destination,
+    Trigger,
 }
 
 impl Kind {
@@ -42,6 +43,7 @@ impl Kind {
             Self::StateMachine => "state machine",
             Self::Queue => "queue",
             Self::Destination => "destination",
+            Self::Trigger => "trigger",
         }
     }
 
@@ -52,6 +54,7 @@ impl Kind {
             Self::StateMachine => "stateMachines",
             Self::Queue => "queues",
             Self::Destination => "destinations",
+            Self::Trigger => "triggers",
         }
     }
 
@@ -70,7 +73,7 @@ struct Reference {
 impl Names {
     /// Takes a name for a thing; reports one that is taken already.
     pub(crate) fn define(&self, kind: Kind, field: &Field<'_>) -> bool {
-        let valid = self.is_valid(kind, field);
+        let valid = self.is_valid(kind, &field.name, field);
         let line = field.line();
         let mut known = self.known.borrow_mut();
         let names = known.entry(kind).or_default();
@@ -85,17 +88,34 @@ impl Names {
         valid
     }
 
-    fn is_valid(&self, kind: Kind, field: &Field<'_>) -> bool {
+    /// Takes a name that is not written down, but follows from something that is.
+    pub(crate) fn derive(&self, kind: Kind, name: &str, field: &Field<'_>) -> bool {
+        if !self.is_valid(kind, name, field) {
+            return false;
+        }
+        let mut known = self.known.borrow_mut();
+        let names = known.entry(kind).or_default();
+        if let Some(first) = names.get(name) {
+            let message = format!("there is a {} `{name}` already", kind.word());
+            let found = field.report(Rule::DuplicateName, message);
+            field.cx.report(found.hint(format!("the first is at {first}: rename it")));
+            return false;
+        }
+        names.insert(name.to_owned(), field.line());
+        true
+    }
+
+    fn is_valid(&self, kind: Kind, name: &str, field: &Field<'_>) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         // A FIFO queue of SQS ends so.
         let stem = match kind {
-            Kind::Queue => field.name.strip_suffix(".fifo").unwrap_or(&field.name),
-            _ => &field.name,
+            Kind::Queue => name.strip_suffix(".fifo").unwrap_or(name),
+            _ => name,
         };
         let max = kind.name_length_max();
-        let valid = !stem.is_empty() && stem.chars().all(plain) && field.name.len() <= max;
+        let valid = !stem.is_empty() && stem.chars().all(plain) && name.len() <= max;
         if !valid {
-            let message = format!("`{}` cannot be the name of a {}", field.name, kind.word());
+            let message = format!("`{name}` cannot be the name of a {}", kind.word());
             let found = field.at_name(Rule::InvalidName, message);
             let hint = format!("letters, digits, `-` and `_`, at most {max} of them");
             field.cx.report(found.hint(hint));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use everstep_config::model::{Function, StateMachine};
+use everstep_config::model::{Function, StateMachine, Timer, Trigger, TriggerKind};
 use everstep_config::{Config, Parameters, Parsed, read};
 
 fn folder(name: &str) -> PathBuf {
@@ -101,6 +101,9 @@ fn resolved(config: &Config) -> String {
         }
         let _ = writeln!(text, "    {}", definition.text.split_whitespace().collect::<String>());
     }
+    for trigger in &config.triggers {
+        write_trigger(&mut text, trigger);
+    }
     for queue in &config.queues {
         let _ = writeln!(text, "queue {} ({})", queue.name, queue.line);
     }
@@ -108,6 +111,34 @@ fn resolved(config: &Config) -> String {
         let _ = writeln!(text, "destination {}: {:?}", destination.name, destination.target);
     }
     text
+}
+
+fn write_trigger(text: &mut String, trigger: &Trigger) {
+    let Trigger { name, line, kind, target, execution_name, policy, .. } = trigger;
+    let _ = writeln!(text, "trigger {name} ({line}): {} → {target}", kind.name());
+    match kind {
+        TriggerKind::Timer(Timer { schedule, missed, overlap, run_on_startup, input }) => {
+            let zone = schedule.zone().map_or("no zone", |zone| zone.name());
+            let _ = writeln!(
+                text,
+                "    {schedule} ({zone}), {missed:?}, {overlap:?}, {run_on_startup}, {input:?}"
+            );
+        }
+        TriggerKind::Http(http) => {
+            let _ = writeln!(text, "    {http:?}");
+        }
+        TriggerKind::File(folder) => {
+            let _ = writeln!(text, "    {folder:?}");
+        }
+    }
+    if let Some(execution_name) = execution_name {
+        let _ = writeln!(text, "    {execution_name:?}");
+    }
+    if let Some(policy) = policy {
+        let _ = writeln!(text, "    retry ({}): {:?}", policy.origin, policy.value);
+    }
+    let age = trigger.max_event_age_ms.as_ref().map(|age| age.value);
+    let _ = writeln!(text, "    {age:?}, {}, {}", trigger.max_backlog, trigger.enabled);
 }
 
 fn write_function(text: &mut String, function: &Function) {

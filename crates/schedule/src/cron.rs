@@ -185,7 +185,7 @@ const START: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 fn check(syntax: Syntax, at: usize, (field, text): &(Field, String)) -> Result<(), Invalid> {
     let invalid = || {
         let message = format!("invalid {} `{text}`", field.name);
-        Invalid::new(message).hint(format!("a {} is {}", field.name, field.range))
+        Invalid::new(message).hint(format!("write {}", field.range))
     };
     let mut bare = text.clone();
     for name in field.names {

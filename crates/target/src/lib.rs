@@ -5,6 +5,7 @@
 //! delivered is not known here.
 
 mod arn;
+mod execution_name;
 mod url;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::fmt;
 use minicbor::encode::Write;
 use minicbor::{Decode, Decoder, Encode, Encoder};
 
+pub use execution_name::{ExecutionName, Named, UnknownField};
 pub use url::check_url;
 
 /// A target, written out by [`fmt::Display`] as it is read by [`Target::parse`].

@@ -9,7 +9,6 @@
 
 mod driver;
 mod event;
-mod execution_name;
 mod item;
 mod plan;
 mod record;
@@ -17,7 +16,6 @@ mod standing;
 mod timer;
 
 pub use driver::{Busy, Driver, Input, Refusal, Request, WRITE_BYTES_MAX, Write};
-pub use execution_name::{Template, UnknownField};
 pub use item::{Item, Outcome, Refused, Settled};
 pub use plan::{Ack, Missed, OnExhausted, Origin, Overlap, Place, Plan, Timer};
 pub use record::{Counters, Flight, Last, Record, Stored};

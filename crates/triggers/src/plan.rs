@@ -2,8 +2,7 @@
 
 use everstep_invocations::{Handling, HomeId, SourceKind};
 use everstep_schedule::Schedule;
-
-use crate::execution_name::Template;
+use everstep_target::ExecutionName;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -15,7 +14,7 @@ pub struct Plan {
     /// The function that runs, or what stands for it.
     pub function: String,
     /// Names the executions that are started, if it is a state machine that runs.
-    pub execution_name: Option<Template>,
+    pub execution_name: Option<ExecutionName>,
     /// What is done about failures; what the function says if there is nothing.
     pub handling: Option<Handling>,
     pub ack: Ack,

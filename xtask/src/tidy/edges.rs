@@ -20,9 +20,9 @@ asl: expr retry source
 client: signature
 shards: store
 invocations: retry shards store target
-triggers: invocations schedule shards
+triggers: invocations schedule shards target
 store-embedded: store
-config: asl retry source target
+config: asl retry schedule source target
 graph: asl source
 interpreter: asl expr history shapes
 analysis: asl config graph retry source

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use everstep_invocations::{Acceptance, InvocationId, Mode, Note, Source};
+use everstep_target::Named;
 
 use super::flights::Airborne;
 use super::{
@@ -202,8 +203,10 @@ impl Driver {
             ..Source::new(plan.kind, &plan.name)
         };
         let partition = plan.partition.as_deref().unwrap_or_default();
-        let named = |template: &crate::Template| template.fill(&plan.name, partition, &item.id, id);
-        let key = plan.execution_name.as_ref().map_or_else(|| item.id.clone(), named);
+        let named =
+            Named { trigger: &plan.name, partition, message: &item.id, id: &id.to_string() };
+        let key =
+            plan.execution_name.as_ref().map_or_else(|| item.id.clone(), |name| name.fill(&named));
         let acceptance = Acceptance {
             id,
             function: plan.function.clone(),

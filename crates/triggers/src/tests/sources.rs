@@ -2,7 +2,6 @@
 
 use super::harness::{World, items, plan};
 use crate::driver::{Input, Refusal};
-use crate::execution_name::Template;
 use crate::item::{Item, Outcome, Refused, Settled};
 use crate::plan::{Ack, OnExhausted, Origin, Plan};
 use crate::standing::State;
@@ -347,7 +346,7 @@ fn a_source_that_cannot_be_read_is_read_later() {
 
 #[test]
 fn items_name_the_executions_that_they_start() {
-    let template = Template::parse("pay-{messageId}").expect("a template");
+    let template = everstep_target::ExecutionName::parse("pay-{messageId}").expect("a template");
     let mut world = world(Plan { execution_name: Some(template), ..queue() }, 1);
     world.pass(1);
     let started = world.invocations.values().next().expect("one");

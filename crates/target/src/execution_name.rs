@@ -2,11 +2,19 @@
 
 use std::fmt;
 
-use everstep_invocations::InvocationId;
-
-/// `pay-{messageId}`
+/// A template of names: `pay-{messageId}`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct ExecutionName(Vec<Part>);
+
+/// What a name is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'n> {
+    pub trigger: &'n str,
+    pub partition: &'n str,
+    pub message: &'n str,
+    /// What nothing else has: a UUID.
+    pub id: &'n str,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -31,7 +39,7 @@ const LENGTH_MAX: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField(pub String);
 
-impl Template {
+impl ExecutionName {
     /// # Errors
     ///
     /// If it names a field that no item has.
@@ -55,30 +63,24 @@ impl Template {
         self.0.contains(&Part::Field(Field::MessageId))
     }
 
-    /// The name for an item. What cannot be in a name is replaced, and then the name ends with a part of the
-    /// invocation's id: names of other items stay others.
-    pub(crate) fn fill(
-        &self,
-        trigger: &str,
-        partition: &str,
-        item: &str,
-        id: InvocationId,
-    ) -> String {
+    /// The name for an item. What cannot be in a name is replaced, and then the name ends with the id: names of other
+    /// items stay others.
+    #[must_use]
+    pub fn fill(&self, named: &Named<'_>) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
-            Part::Field(Field::MessageId) => item.to_owned(),
-            Part::Field(Field::Trigger) => trigger.to_owned(),
-            Part::Field(Field::Partition) => partition.to_owned(),
+            Part::Field(Field::MessageId) => named.message.to_owned(),
+            Part::Field(Field::Trigger) => named.trigger.to_owned(),
+            Part::Field(Field::Partition) => named.partition.to_owned(),
         };
         let name: String = self.0.iter().map(part).collect();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.is_empty() && name.len() <= LENGTH_MAX && name.chars().all(is_plain) {
             return name;
         }
-        let id = id.to_string();
-        let room = LENGTH_MAX - 1 - id.len();
+        let room = LENGTH_MAX.saturating_sub(1 + named.id.len());
         let plain = name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(room);
-        format!("{}-{id}", plain.collect::<String>())
+        format!("{}-{}", plain.collect::<String>(), named.id)
     }
 }
 
@@ -95,10 +97,10 @@ mod tests {
     use super::*;
 
     fn check(template: &str, item: &str, expected: &str) {
-        let template = Template::parse(template).expect("a template");
-        let id = InvocationId::drawn([0, 1]);
-        let expected = expected.replace("ID", &id.to_string());
-        assert_eq!(template.fill("orders", "3", item, id), expected);
+        let template = ExecutionName::parse(template).expect("a template");
+        let id = "00000000-0000-4000-8000-000000000001";
+        let named = Named { trigger: "orders", partition: "3", message: item, id };
+        assert_eq!(template.fill(&named), expected.replace("ID", id));
     }
 
     #[test]
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn fields_are_known() {
-        let field = |text| Template::parse(text).map_err(|UnknownField(field)| field);
+        let field = |text| ExecutionName::parse(text).map_err(|UnknownField(field)| field);
         assert_eq!(field("a-{id}"), Err("{id}".to_owned()));
         assert_eq!(field("a-{messageId"), Err("{messageId".to_owned()));
         assert!(field("a").is_ok_and(|template| !template.names_the_item()));
