@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error_name;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
     #[default]
     Spec,
@@ -43,6 +43,13 @@ impl Dialect {
         }
     }
 
+    /// Whether a definition is refused for what only the service refuses: states that no transition leads to, a
+    /// machine without an end, names of states beyond 80 characters.
+    #[must_use]
+    pub fn refuses_as_the_service_does(self) -> bool {
+        self == Self::Aws
+    }
+
     /// What a Task without `TimeoutSeconds` gets: 60 s in the specification, practically
     /// nothing in the service.
     #[must_use]
@@ -51,6 +58,13 @@ impl Dialect {
             Self::Spec => Some(60),
             Self::Aws => None,
         }
+    }
+
+    /// Whether a heartbeat that a path or an expression gives is compared with the timeout: "the
+    /// HeartbeatSeconds interval MUST be smaller than the TimeoutSeconds value".
+    #[must_use]
+    pub fn compares_heartbeats(self) -> bool {
+        self == Self::Spec
     }
 
     /// Whether `States.BranchFailed` matches the failure of a Parallel state, besides the name of
@@ -161,6 +175,15 @@ impl Dialect {
         match self {
             Self::Spec => "spec",
             Self::Aws => "aws",
+        }
+    }
+
+    /// What definitions run by.
+    #[must_use]
+    pub fn follows(self) -> &'static str {
+        match self {
+            Self::Spec => "the Amazon States Language specification",
+            Self::Aws => "what AWS Step Functions does",
         }
     }
 }

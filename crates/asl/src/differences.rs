@@ -20,10 +20,22 @@ pub const DIFFERENCES: &[Difference] = &[
         aws: "`States.Runtime` for all of them, which nothing retries or catches",
     },
     Difference {
+        method: "refuses_as_the_service_does",
+        what: "A definition with a state that no transition leads to, without any terminal state, or with a state's name of 81 to 128 characters",
+        spec: "is accepted, with a warning",
+        aws: "is refused",
+    },
+    Difference {
         method: "default_timeout_seconds",
         what: "A Task without `TimeoutSeconds`",
         spec: "fails with `States.Timeout` after 60 seconds",
         aws: "has no limit",
+    },
+    Difference {
+        method: "compares_heartbeats",
+        what: "A value of `HeartbeatSecondsPath` that is not smaller than the timeout",
+        spec: "fails the state with `States.Runtime`, also where the timeout is the default of 60 seconds",
+        aws: "is taken: that heartbeat cannot be missed",
     },
     Difference {
         method: "matches_branch_failed",

@@ -36,10 +36,10 @@ pub const DEFINITION_BYTES_MAX: usize = 1_048_576;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub workflow_type: WorkflowType,
+    /// What the definition will run by.
+    pub dialect: Dialect,
     /// The definition is one state taken out of its machine: what its transitions name is not there.
     pub lone_state: bool,
-    /// Whose rules apply where the dialects differ.
-    pub dialect: Dialect,
 }
 
 /// What came of a text.
@@ -97,8 +97,18 @@ pub fn parse(source: &Source, options: &Options) -> Parsed {
         variables::check(&cx, machine);
         advice::check(&cx, machine);
     }
-    let Collected { diagnostics, omitted, .. } = cx.finish();
+    let Collected { mut diagnostics, omitted, .. } = cx.finish();
+    if options.dialect.refuses_as_the_service_does() {
+        refuse_in_service_words(&mut diagnostics);
+    }
     Parsed { machine, diagnostics, omitted }
+}
+
+/// What the service refuses is an error.
+fn refuse_in_service_words(diagnostics: &mut [Diagnostic]) {
+    for found in diagnostics.iter_mut().filter(|found| found.service.is_some()) {
+        found.severity = Severity::Error;
+    }
 }
 
 fn refused(diagnostic: Diagnostic) -> Parsed {

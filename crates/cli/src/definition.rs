@@ -93,11 +93,12 @@ pub(crate) fn load(
     Ok(Ok((source, machine)))
 }
 
-/// Whether the definition has errors, which are printed on standard error. The server it is meant for decides by its
-/// own dialect; `aws` accepts all that `spec` does.
+/// Whether the definition has errors in either dialect, which are printed on standard error. Which one applies only the
+/// server knows.
 pub(crate) fn refused(source: &Source, workflow_type: Type) -> anyhow::Result<bool> {
-    let parsed = everstep_asl::parse(source, &workflow_type.options(Dialect::Aws));
-    let errors = parsed.has_errors();
+    let check = |dialect| everstep_asl::parse(source, &workflow_type.options(dialect));
+    let parsed = check(Dialect::Spec);
+    let errors = parsed.has_errors() && check(Dialect::Aws).has_errors();
     if errors {
         refuse(Source::new(source.name(), source.text()), parsed)?;
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use everstep_analysis::agreement;
 use everstep_config::Parameters;
-use everstep_server::{Ended, Error, Frontend, Given, Mode, Others, Project, TestCases};
+use everstep_server::{Ended, Error, Frontend, Given, Mode, Others, Project, ServedBy, TestCases};
 
-use crate::commands::check;
+use crate::commands::check::{self, Usable};
 use crate::configuration;
 use crate::exit::Exit;
 use crate::mock_file::MockFile;
@@ -24,8 +24,8 @@ impl Frontend for CommandLine {
         let _ = Stream::Story.write(text);
     }
 
-    fn project(&self, path: &Path, others: Others) -> Result<Option<Project>, Error> {
-        read_project(path, &self.parameters, others).map_err(|error| described(&error))
+    fn project(&self, path: &Path, server: ServedBy) -> Result<Option<Project>, Error> {
+        read_project(path, &self.parameters, server).map_err(|error| described(&error))
     }
 
     fn test_cases(&self, mock_file: &Path) -> Result<Arc<dyn TestCases>, Error> {
@@ -47,17 +47,18 @@ fn described(error: &anyhow::Error) -> Error {
 fn read_project(
     path: &Path,
     parameters: &Parameters,
-    others: Others,
+    server: ServedBy,
 ) -> anyhow::Result<Option<Project>> {
     let entry = configuration::locate(path)?;
     let parsed = configuration::read(&entry, parameters)?;
     let sources = parsed.sources.iter().map(|source| PathBuf::from(source.name())).collect();
-    let others = match others {
+    let others = match server.others {
         Others::Nowhere => agreement::Others::Nowhere,
         Others::Elsewhere => agreement::Others::Elsewhere,
     };
-    let config = check::report(parsed, others)?;
-    Ok(config.map(|config| Project::new(entry, config, sources)))
+    let server = check::Server { others, dialect: server.dialect };
+    let usable = check::report(parsed, &server)?;
+    Ok(usable.map(|Usable { config, invalid }| Project::new(entry, config, sources, invalid)))
 }
 
 /// Runs a server until it is asked to stop.

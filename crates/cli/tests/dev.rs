@@ -155,16 +155,50 @@ fn code_is_taken_up_although_something_else_is_wrong() {
         Dev::start(&[("everstep.yaml", ONE), ("app.py", COUNTING), ("machine.asl.json", MACHINE)]);
     assert_eq!(dev.run(&["invoke", "app"]), "1");
     dev.write("machine.asl.json", "{}");
-    let line = dev.until("not reloaded");
-    assert_eq!(line, "not reloaded, machine.asl.json changed: the previous version keeps running");
+    let line = dev.until("state machine 'new' has errors");
+    assert!(line.ends_with(": its previous version keeps running"), "{line}");
+    let line = dev.until("reloaded, machine.asl.json changed");
+    assert!(line.contains("1 function, 0 of 1 state machine from "), "{line}");
     assert_eq!(dev.run(&["invoke", "app"]), "2");
+    dev.run(&["executions", "start", "new", "--wait"]);
+    dev.write("everstep.yaml", "version: 2\n");
+    let line = dev.until("not reloaded");
+    assert_eq!(line, "not reloaded, everstep.yaml changed: the previous version keeps running");
     dev.write("app.py", HELLO);
     let line = dev.until("not reloaded");
     let expected = "the previous version keeps running, with the new code";
     assert_eq!(line, format!("not reloaded, app.py changed: {expected}"));
     assert_eq!(dev.run(&["invoke", "app"]), "\"hello\"");
     dev.write("machine.asl.json", MACHINE);
-    dev.until("reloaded, machine.asl.json changed");
+    dev.write("everstep.yaml", ONE);
+    dev.until("reloaded, everstep.yaml");
+}
+
+const MIXED: &str = "\
+version: 1
+stateMachines:
+  bad: { definition: bad.asl.json }
+  good: { definition: good.asl.json }
+";
+
+/// What the specification takes and the service would refuse.
+const GOOD: &str = r#"{ "StartAt": "A", "States": {
+  "A": { "Type": "Pass", "End": true }, "Unreachable": { "Type": "Pass", "End": true } } }"#;
+
+#[test]
+fn one_bad_machine_keeps_no_other_from_being_served() {
+    let mut dev = Dev::start(&[
+        ("everstep.yaml", MIXED),
+        ("bad.asl.json", r#"{ "StartAt": "B", "States": {} }"#),
+        ("good.asl.json", GOOD),
+    ]);
+    let line = dev.until("dialect spec: ");
+    assert!(line.contains("to change that: --dialect aws"), "{line}");
+    dev.until("0 functions, 1 of 2 state machines from ");
+    dev.run(&["executions", "start", "good", "--wait"]);
+    dev.serve_instead();
+    dev.until("state machine 'bad' has errors: it is not served");
+    dev.until("0 functions, 1 of 2 state machines from ");
 }
 
 #[test]

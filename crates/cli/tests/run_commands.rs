@@ -149,8 +149,8 @@ fn gone(directory: &Path) {
 #[test]
 fn commands_that_take_too_long_are_ended() {
     for (definition, exit_code, words) in [
-        ("slow", 1, "States.Timeout: no result within 1 s"),
-        ("silent", 0, "States.Timeout: no heartbeat for 1 s"),
+        ("slow", 1, "States.Timeout: The task ran longer than TimeoutSeconds (1 s)."),
+        ("silent", 0, "States.Timeout: The task sent no heartbeat for longer than"),
     ] {
         let directory = directory(definition);
         let function = format!("f={}", lingering(&directory));

@@ -143,7 +143,7 @@ impl Revision {
         };
         let source = Source::new("definition", self.definition.as_str());
         let dialect = if self.aws { Dialect::Aws } else { Dialect::Spec };
-        let parsed = parse(&source, &Options { workflow_type, dialect, lone_state: false });
+        let parsed = parse(&source, &Options { workflow_type, dialect, ..Options::default() });
         let mut machine = parsed.into_accepted_machine()?;
         if let Some(map) = &self.map {
             machine = processor(&machine, map)?;

@@ -369,7 +369,11 @@ fn every_end_but_a_success_is_notified() {
     check_notified(&fail, |_| {}, &[(Standing::Failed, "No")]);
     let mut slow = wait(3600);
     slow["TimeoutSeconds"] = json!(5);
-    check_notified(&slow, |stage| stage.pass(5 * SECOND), &[(Standing::TimedOut, "States.Timeout")]);
+    check_notified(
+        &slow,
+        |stage| stage.pass(5 * SECOND),
+        &[(Standing::TimedOut, "States.Timeout")],
+    );
     check_notified(&wait(3600), |stage| stage.stop("a"), &[(Standing::Aborted, "Enough")]);
     check_notified(&wait(0), |stage| stage.pass(0), &[]);
     check_notified(&wait(3600), |_| {}, &[]);

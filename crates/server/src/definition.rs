@@ -16,9 +16,10 @@ pub(crate) fn checked(definition: &str, express: bool, dialect: Dialect) -> Pars
     )
 }
 
-/// What the service would say about it, in its order.
+/// Its errors in the words of the service, in its order.
 pub(crate) fn forms(parsed: &Parsed) -> impl Iterator<Item = &ServiceForm> {
-    parsed.diagnostics.iter().filter_map(|diagnostic| diagnostic.service.as_ref())
+    let errors = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+    errors.filter_map(|diagnostic| diagnostic.service.as_ref())
 }
 
 /// A definition that can become a state machine, or the message of `InvalidDefinition`.
@@ -29,10 +30,8 @@ pub(crate) fn accepted(
 ) -> Result<Machine, String> {
     let parsed = checked(definition, express, dialect);
     let words: Vec<String> = forms(&parsed).map(in_words).collect();
-    match parsed.into_machine() {
-        Some(machine) if words.is_empty() => Ok(machine),
-        _ => Err(format!("Invalid State Machine Definition: '{}'", words.join(", "))),
-    }
+    let refused = || format!("Invalid State Machine Definition: '{}'", words.join(", "));
+    parsed.into_machine().ok_or_else(refused)
 }
 
 /// `SCHEMA_VALIDATION_FAILED: The field 'RoleArn' is required but was missing at /States/A/Credentials`
@@ -55,7 +54,7 @@ pub(crate) fn validated(
     let refused = forms(&parsed).next().is_some();
     let errors = forms(&parsed)
         .map(|form| diagnostic("ERROR", form.code, &form.message, form.location.as_deref()));
-    let advice = parsed.diagnostics.iter().filter(|found| warnings && found.service.is_none());
+    let advice = parsed.diagnostics.iter().filter(|found| warnings && !found.is_error());
     let mut found: Vec<Value> = errors.chain(advice.map(advised)).collect();
     let truncated = found.len() > most;
     found.truncate(most);
@@ -88,8 +87,8 @@ mod tests {
     use super::*;
 
     fn check(definition: &Value, warnings: bool, most: usize, expected: &Value) {
-        let found = validated(&definition.to_string(), false, Dialect::Aws, warnings, most);
-        assert_eq!(&found, expected);
+        let (text, dialect) = (definition.to_string(), Dialect::Aws);
+        assert_eq!(&validated(&text, false, dialect, warnings, most), expected);
     }
 
     #[test]
@@ -114,6 +113,33 @@ mod tests {
         assert!(found.len() > 1);
         let first = json!({ "result": "FAIL", "diagnostics": [found[0]], "truncated": true });
         check(&bad, false, 1, &first);
+    }
+
+    #[test]
+    fn spec_accepts_what_the_specification_does() {
+        let long = "s".repeat(100);
+        let pass = json!({ "Type": "Pass", "End": true });
+        for definition in [
+            json!({ "StartAt": "A", "States": { "A": pass, "B": pass } }),
+            json!({ "StartAt": "A", "States": { "A": { "Type": "Pass", "Next": "A" } } }),
+            json!({ "StartAt": long, "States": { long.clone(): pass } }),
+        ] {
+            let text = definition.to_string();
+            assert!(accepted(&text, false, Dialect::Spec).is_ok(), "{text}");
+            assert!(accepted(&text, false, Dialect::Aws).is_err(), "{text}");
+            let found = validated(&text, false, Dialect::Spec, true, 100);
+            assert_eq!(found["result"], "OK");
+            assert_eq!(found["diagnostics"][0]["severity"], "WARNING", "{found}");
+            assert_eq!(validated(&text, false, Dialect::Aws, true, 100)["result"], "FAIL");
+        }
+        // In `spec` a task has 60 seconds, so a heartbeat must be shorter.
+        let resource = "arn:aws:states:us-east-1:123456789012:activity:a";
+        let task =
+            json!({ "Type": "Task", "Resource": resource, "HeartbeatSeconds": 60, "End": true });
+        let text = json!({ "StartAt": "A", "States": { "A": task } }).to_string();
+        assert!(accepted(&text, false, Dialect::Aws).is_ok());
+        let refused = accepted(&text, false, Dialect::Spec).expect_err("it is refused");
+        assert!(refused.contains("HeartbeatSeconds must be smaller than TimeoutSeconds"));
     }
 
     fn validated_message() -> String {

@@ -42,7 +42,7 @@ pub use admission::Admission;
 pub use dispatch::{Notifier, TaskObserver};
 pub use functions::{Functions, SHIM};
 pub use http::{Bounds as HttpBounds, Options as HttpOptions, Tls, TlsError, serve};
-pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, run};
+pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, ServedBy, run};
 pub use service::{Environment, Parts, Service};
 pub use test_case::TestCases;
 pub use unsupported::Unsupported;

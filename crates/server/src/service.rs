@@ -27,7 +27,7 @@ use crate::nested::Calls;
 use crate::operations;
 use crate::removal;
 use crate::stories::Stories;
-use crate::tag_settings::{self, Syntax, TagSettings, Targets};
+use crate::tag_settings::{Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
 use crate::turns::Turns;
 
@@ -275,9 +275,9 @@ impl Service {
         Ok(prepared)
     }
 
-    /// The dialect that a machine's executions start in.
+    /// The dialect that a machine runs by: its own, else the server's.
     pub(crate) fn dialect(&self, machine: &Machine) -> Dialect {
-        tag_settings::dialect(machine).unwrap_or(self.environment.dialect)
+        TagSettings::of(machine).dialect.unwrap_or(self.environment.dialect)
     }
 
     /// A machine with these settings, ready to run.
@@ -296,8 +296,7 @@ impl Service {
         let definition =
             definition.map_err(|failed| everstep_executions::Error::damaged(&failed.0))?.text;
         let mut revision = Revision::new(&machine.arn, &settings.role_arn, &definition)
-            .dialect(self.environment.dialect);
-        revision.aws = own.aws.unwrap_or(revision.aws);
+            .dialect(self.dialect(machine));
         revision.on_failure = own.on_failure;
         revision.payload_bytes = self.environment.limits.payload_bytes as u64;
         revision.history_events = self.environment.limits.history_events;

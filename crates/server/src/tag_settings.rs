@@ -61,22 +61,17 @@ impl Targets for Syntax {
 /// The settings of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TagSettings {
-    pub(crate) aws: Option<bool>,
+    pub(crate) dialect: Option<Dialect>,
     pub(crate) on_failure: Option<String>,
 }
 
 impl TagSettings {
     pub(crate) fn of(machine: &Machine) -> Self {
         Self {
-            aws: dialect(machine).map(|dialect| dialect == Dialect::Aws),
+            dialect: machine.tags.get(DIALECT).and_then(|name| Dialect::find(name)),
             on_failure: machine.tags.get(ON_FAILURE).filter(|_| !machine.express).cloned(),
         }
     }
-}
-
-/// The dialect that a machine's tag names.
-pub(crate) fn dialect(machine: &Machine) -> Option<Dialect> {
-    machine.tags.get(DIALECT).and_then(|name| Dialect::find(name))
 }
 
 /// A resource with tags.

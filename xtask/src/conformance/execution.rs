@@ -31,6 +31,7 @@ fn replay(case: &Value) -> Result<Found, String> {
     let express = case["type"] == "EXPRESS";
     let options = Options {
         workflow_type: if express { WorkflowType::Express } else { WorkflowType::Standard },
+        dialect: Dialect::Aws,
         ..Options::default()
     };
     let source = Source::new("definition.json", case["definition"].to_string());

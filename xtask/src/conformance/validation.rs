@@ -50,7 +50,11 @@ fn service() -> everstep_executions::Result<Arc<Service>> {
             shards: everstep_shards::Settings { workers: 1, ..Default::default() },
             ..Settings::default()
         },
-        environment: Environment { account: ACCOUNT.to_owned(), ..Environment::default() },
+        environment: Environment {
+            account: ACCOUNT.to_owned(),
+            dialect: everstep_interpreter::Dialect::Aws,
+            ..Environment::default()
+        },
         ..Parts::new(store, Arc::new(SystemClock), Arc::new(Nobody))
     });
     service.start(None, Arc::new(Silent))?;

@@ -1,6 +1,6 @@
 //! `everstep check`: every problem of a configuration and of the definitions it names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -80,7 +80,7 @@ impl Check {
         let entry = configuration::locate(&self.path)?;
         let parsed = configuration::read(&entry, &self.parameters.clone().anywhere())?;
         let good = parsed.config().map(summary);
-        let checked = check(parsed, others());
+        let checked = check(parsed, &for_check()).files;
         match self.format {
             Format::Text => self.write_text(&checked, good)?,
             Format::Json => Stream::Data.write_json(&render::json::report(&checked))?,
@@ -107,44 +107,61 @@ impl Check {
 /// Warnings that a server shows when it starts.
 const SHOWN_MAX: usize = 10;
 
-/// Whether a server would invoke other functions elsewhere.
-fn others() -> Others {
-    match std::env::var_os("LAMBDA_ENDPOINT").filter(|url| !url.is_empty()) {
+/// The server that a configuration is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Server {
+    pub(crate) others: Others,
+    /// Of machines that set none.
+    pub(crate) dialect: Dialect,
+}
+
+/// The server that would be started here.
+fn for_check() -> Server {
+    let others = match std::env::var_os("LAMBDA_ENDPOINT").filter(|url| !url.is_empty()) {
         Some(_) => Others::Elsewhere,
         None => Others::Nowhere,
-    }
+    };
+    let dialect = std::env::var("EVERSTEP_DIALECT").ok().and_then(|name| Dialect::find(&name));
+    Server { others, dialect: dialect.unwrap_or_default() }
+}
+
+/// A configuration that a server can start with.
+pub(crate) struct Usable {
+    pub(crate) config: Config,
+    /// The machines whose definitions have errors.
+    pub(crate) invalid: BTreeSet<String>,
 }
 
 /// What a server reports about its configuration, on standard error: every problem if one is an error, else
 /// where definitions and functions disagree, and how many other warnings there are. Returns the configuration
-/// if it has no errors.
-pub(crate) fn report(parsed: Parsed, others: Others) -> anyhow::Result<Option<Config>> {
+/// if all errors are in definitions.
+pub(crate) fn report(parsed: Parsed, server: &Server) -> anyhow::Result<Option<Usable>> {
     let config = parsed.config().cloned();
-    let mut checked = check(parsed, others);
-    let errors: usize = checked.iter().map(Checked::errors).sum();
-    let warnings: usize = checked.iter().map(Checked::warnings).sum();
+    let Checkup { mut files, invalid, errors_outside } = check(parsed, server);
+    let errors: usize = files.iter().map(Checked::errors).sum();
+    let warnings: usize = files.iter().map(Checked::warnings).sum();
     if errors == 0 {
         let mut room = SHOWN_MAX;
-        for file in &mut checked {
+        for file in &mut files {
             file.diagnostics.retain(agreement::is_disagreement);
             file.diagnostics.truncate(room);
             room -= file.diagnostics.len();
         }
     }
-    for file in &checked {
+    for file in &files {
         Stream::Story.write(&render::text::problems(file, Stream::Story))?;
     }
-    if errors > 0 {
+    if errors_outside > 0 {
         return Ok(None);
     }
-    let shown: usize = checked.iter().map(Checked::warnings).sum();
+    let shown: usize = files.iter().map(Checked::warnings).sum();
     let warnings = warnings - shown;
     if warnings > 0 {
         let them = if warnings == 1 { "it" } else { "them" };
         let warnings = count(warnings, if shown > 0 { "more warning" } else { "warning" });
         Stream::Story.write(&format!("{warnings}: run `everstep check` to see {them}\n"))?;
     }
-    Ok(config)
+    Ok(config.map(|config| Usable { config, invalid }))
 }
 
 /// `2 functions, 1 state machine`
@@ -163,11 +180,19 @@ fn summary(config: &Config) -> String {
     if words.is_empty() { "empty".to_owned() } else { words.join(", ") }
 }
 
-/// The files of the configuration, then those of definitions.
-fn check(parsed: Parsed, others: Others) -> Vec<Checked> {
+/// All that was found.
+struct Checkup {
+    /// The files of the configuration, then those of definitions.
+    files: Vec<Checked>,
+    invalid: BTreeSet<String>,
+    /// Errors that are not in definitions.
+    errors_outside: usize,
+}
+
+fn check(parsed: Parsed, server: &Server) -> Checkup {
     let mut definitions = Definitions::default();
     for machine in parsed.fragment().iter().flat_map(|config| &config.state_machines) {
-        definitions.check(machine, parsed.config(), others);
+        definitions.check(machine, parsed.config(), server);
     }
     let code = parsed.fragment().map(|config| code::check(config, &parsed.sources));
     let mut checked: Vec<Checked> = parsed
@@ -178,6 +203,7 @@ fn check(parsed: Parsed, others: Others) -> Vec<Checked> {
     for found in parsed.diagnostics.into_iter().chain(code.into_iter().flatten()) {
         checked[found.file].diagnostics.push(found);
     }
+    let errors_outside = checked.iter().map(Checked::errors).sum();
     if let Some(entry) = checked.first_mut() {
         entry.omitted += parsed.omitted;
     }
@@ -188,7 +214,7 @@ fn check(parsed: Parsed, others: Others) -> Vec<Checked> {
         file.diagnostics.sort_by_key(|found| found.span.start);
     }
     checked.extend(definitions.files.into_values());
-    checked
+    Checkup { files: checked, invalid: definitions.invalid, errors_outside }
 }
 
 #[derive(Default)]
@@ -197,11 +223,13 @@ struct Definitions {
     files: BTreeMap<String, Checked>,
     /// Problems of definitions that are written in the configuration, with the file they are in.
     inside: Vec<Diagnostic>,
+    /// Machines whose definitions have errors.
+    invalid: BTreeSet<String>,
 }
 
 impl Definitions {
     /// Functions and a definition are only compared if neither has errors.
-    fn check(&mut self, machine: &StateMachine, config: Option<&Config>, others: Others) {
+    fn check(&mut self, machine: &StateMachine, config: Option<&Config>, server: &Server) {
         let origin = &machine.definition.origin;
         let name = match origin {
             DefinitionOrigin::File(path) => path.display().to_string(),
@@ -209,15 +237,18 @@ impl Definitions {
             DefinitionOrigin::Fields { .. } => format!("{}.json", machine.name),
         };
         let source = Source::new(name, machine.definition.text.as_str());
-        let dialect = machine.dialect.as_deref().and_then(Dialect::find).unwrap_or_default();
-        let workflow_type = machine.workflow_type;
+        let own = machine.dialect.as_deref().and_then(Dialect::find);
+        let (workflow_type, dialect) = (machine.workflow_type, own.unwrap_or(server.dialect));
         let options = Options { workflow_type, dialect, ..Options::default() };
         let parsed = everstep_asl::parse(&source, &options);
         let between = config
             .zip(parsed.machine())
-            .map(|(config, machine)| agreement::check(config, &source, machine, others));
+            .map(|(config, machine)| agreement::check(config, &source, machine, server.others));
         let mut diagnostics: Vec<Diagnostic> = between.into_iter().flatten().collect();
         diagnostics.extend(parsed.diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            self.invalid.insert(machine.name.clone());
+        }
         diagnostics.sort_by_key(|found| found.span.start);
         // Errors are never left out: if there were any, nothing would be compared.
         let omitted = parsed.omitted + diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);

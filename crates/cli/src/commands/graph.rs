@@ -46,8 +46,7 @@ Exit codes:
 
 impl Graph {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        // The picture is the same in both dialects, and `aws` accepts all that `spec` does.
-        let machine = match definition::load(&self.file, Dialect::Aws)? {
+        let machine = match definition::load(&self.file, Dialect::default())? {
             Ok((_, machine)) => machine,
             Err(exit) => return Ok(exit),
         };

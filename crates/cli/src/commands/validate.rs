@@ -54,6 +54,7 @@ const AFTER_HELP: &str = "\
 Examples:
   everstep validate order.asl.json
   everstep validate --strict workflows/*.asl.json
+  everstep validate --dialect aws order.asl.json
   everstep validate --format sarif workflows/*.asl.json > everstep.sarif
   everstep validate --allow task-without-timeout order.asl.json
   everstep validate --deny catch-discards-input order.asl.json

@@ -30,7 +30,16 @@ pub(crate) fn run(
     let bytes_max = decider.execution.program.limits.payload_bytes;
     let Call { parameters, credentials, timeout_seconds, heartbeat_seconds } =
         call(&evaluation, state, task, &input, bytes_max)?;
-    let seconds = timeout_seconds.or_else(|| decider.dialect().default_timeout_seconds());
+    let dialect = decider.dialect();
+    let seconds = timeout_seconds.or_else(|| dialect.default_timeout_seconds());
+    if let (true, Some(heartbeat), Some(timeout)) =
+        (dialect.compares_heartbeats(), heartbeat_seconds, seconds)
+        && heartbeat >= timeout
+    {
+        return Err(Fault::Runtime(format!(
+            "HeartbeatSeconds ({heartbeat}) must be smaller than TimeoutSeconds ({timeout})"
+        )));
+    }
     decider.emit(Event::TaskScheduled {
         attempt,
         at_ms: decider.now_ms,

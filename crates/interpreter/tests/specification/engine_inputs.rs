@@ -226,11 +226,11 @@ fn timers_do_not_fire_early() {
 
 #[test]
 fn a_timeout_and_a_heartbeat_due_together_are_one_failure() {
-    let definition = machine(
-        json!({ "X": task(json!({ "TimeoutSecondsPath": "$.t", "HeartbeatSecondsPath": "$.t" })) }),
-    );
-    let mut execution = started(definition, json!({ "t": 5 }));
-    let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 5_000, 2));
+    let fields = json!({ "TimeoutSeconds": 6, "HeartbeatSeconds": 5 });
+    let mut execution = started(machine(json!({ "X": task(fields) })), json!({}));
+    let attempt = Attempt { frame: FrameId::ROOT, number: 0 };
+    execution.heartbeat(attempt, START_MS + 1_000).expect("it is awaited");
+    let events = execution.decide(Input::TimePassed, Occasion::new(START_MS + 6_000, 2));
     let events = events.expect("both are due");
     let timeouts = events.iter().filter(|event| matches!(event, Event::TaskTimedOut { .. }));
     assert_eq!(timeouts.count(), 1);

@@ -106,6 +106,28 @@ fn both_timeouts_can_be_provided_indirectly() {
 }
 
 #[test]
+fn a_heartbeat_that_is_not_smaller_than_the_timeout_fails_the_state() {
+    let check = |fields: Value, input: Value, expected: &str| {
+        let definition = machine(json!({ "X": task(fields) }));
+        let run = world(definition.clone()).input(input.clone()).run();
+        assert_eq!(run.error(), "States.Runtime");
+        assert!(run.cause().ends_with(expected), "{}", run.cause());
+        assert!(run.calls.is_empty());
+        world(definition).aws().input(input).run().output();
+    };
+    check(
+        json!({ "TimeoutSecondsPath": "$.t", "HeartbeatSecondsPath": "$.h" }),
+        json!({ "t": 9, "h": 9 }),
+        "HeartbeatSeconds (9) must be smaller than TimeoutSeconds (9)",
+    );
+    check(
+        json!({ "HeartbeatSecondsPath": "$.h" }),
+        json!({ "h": 60 }),
+        "HeartbeatSeconds (60) must be smaller than TimeoutSeconds (60)",
+    );
+}
+
+#[test]
 fn a_timeout_that_is_no_positive_integer_fails_the_state() {
     for value in [json!(0), json!(-1), json!(1.5), json!("x"), json!(null)] {
         let definition = machine(json!({ "X": task(json!({ "TimeoutSecondsPath": "$.t" })) }));

@@ -196,7 +196,9 @@ impl Means {
             Invocation::RequestResponse => {}
             Invocation::Event => {
                 let accepted = self.accept(function, call).await;
-                return Some(accepted.and_then(|()| answered(202, b"", None)).map_err(Report::from));
+                return Some(
+                    accepted.and_then(|()| answered(202, b"", None)).map_err(Report::from),
+                );
             }
             Invocation::DryRun => return Some(answered(204, b"", None).map_err(Report::from)),
         }

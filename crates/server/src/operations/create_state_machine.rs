@@ -51,7 +51,7 @@ pub(super) async fn run(service: &Service, args: Args<'_>) -> Answer {
     create(service, args, wanted, &model).await
 }
 
-/// The definition that a request has for a machine, checked.
+/// The definition of a request for this machine, checked.
 pub(super) async fn accepted(
     service: &Service,
     args: Args<'_>,
@@ -59,12 +59,9 @@ pub(super) async fn accepted(
 ) -> Result<Model, Error> {
     let text = args.required("definition").to_owned();
     let (express, dialect) = (machine.express, service.dialect(machine));
-    let accept = move || definition::accepted(&text, express, dialect);
-    service
-        .definition_turns
-        .run(accept)
-        .await?
-        .map_err(|message| args.error(Name::InvalidDefinition, message))
+    let check = move || definition::accepted(&text, express, dialect);
+    let accepted = service.definition_turns.run(check);
+    accepted.await?.map_err(|message| args.error(Name::InvalidDefinition, message))
 }
 
 async fn create(service: &Service, args: Args<'_>, mut wanted: Machine, model: &Model) -> Answer {

@@ -58,6 +58,11 @@ pub(super) async fn deploy(
     }
 }
 
+/// Whether there is a machine of this name.
+pub(super) fn exists(service: &Service, name: &str) -> bool {
+    service.machine(&service.machine_arn(name)).is_ok_and(|found| found.is_some())
+}
+
 /// The settings of a machine, as tags.
 fn tags(machine: &StateMachine, file: &Path) -> Vec<Value> {
     let on_failure = machine.on_failure.as_ref().map(ToString::to_string);

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use assembly::Assembly;
 use descriptors::Descriptors;
+use everstep_interpreter::Dialect;
 use reload::Loaded;
 use settings::Settings;
 use shutdown::{Shutdown, Signals};
@@ -36,7 +37,7 @@ use crate::{HttpBounds, HttpOptions, Tls, serve};
 
 pub use error::Error;
 pub(crate) use error::{Context, Result};
-pub use frontend::{Frontend, Others};
+pub use frontend::{Frontend, Others, ServedBy};
 pub use project::Project;
 pub use settings::Given;
 
@@ -70,7 +71,7 @@ pub fn run(
     let settings = Settings::resolve(given, file)?;
     let project = match &settings.functions {
         None => None,
-        Some(path) => match frontend.project(path, settings.others())? {
+        Some(path) => match frontend.project(path, settings.served_by())? {
             Some(project) => Some(project),
             None => return Ok(Ended::Refused),
         },
@@ -136,7 +137,10 @@ impl Server<'_> {
     /// Creates the machines of the project, and announces the server.
     async fn prepare(&self, assembly: &Assembly, loaded: Option<&mut Loaded>) -> Result<()> {
         let Some(loaded) = loaded else { return self.announce(assembly, None) };
-        loaded.project.deploy_machines(&assembly.service, &self.settings.account).await?;
+        let (service, account) = (&assembly.service, &self.settings.account);
+        for message in loaded.project.deploy_machines(service, account).await {
+            self.frontend.write(&message);
+        }
         for line in loaded.new_orphans(&assembly.service).await? {
             self.frontend.write(&format!("{line}\n"));
         }
@@ -177,7 +181,7 @@ impl Server<'_> {
         (outcome, deadline)
     }
 
-    /// One line: where it listens, where the data is, how to call it.
+    /// Where it listens, where the data is, how to call it, and by which rules definitions run.
     fn announce(&self, assembly: &Assembly, project: Option<&Project>) -> Result<()> {
         let Self { settings, frontend, listener, .. } = self;
         let limits = assembly.functions.limits();
@@ -186,7 +190,8 @@ impl Server<'_> {
         let data = settings.data.display();
         frontend.write(&format!(
             "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} \
-             list-state-machines\n"
+             list-state-machines\n{}\n",
+            dialect_line(settings.dialect)
         ));
         if let Some(project) = project {
             frontend.write(&format!("{}; limits of {limits}\n", project.summary()));
@@ -195,7 +200,7 @@ impl Server<'_> {
             } else {
                 format!(" --endpoint {url}")
             };
-            if let Some(machine) = project.machines().next() {
+            if let Some(machine) = project.valid_machine() {
                 let hint =
                     format!("everstep executions start {machine} --input '{{}}' --wait{here}");
                 frontend.write(&format!("hint: {hint}\n"));
@@ -206,4 +211,15 @@ impl Server<'_> {
         }
         Ok(())
     }
+}
+
+/// Which dialect is in force, and how to change it.
+fn dialect_line(dialect: Dialect) -> String {
+    let other = Dialect::EACH.into_iter().find(|other| *other != dialect).unwrap_or_default();
+    format!(
+        "dialect {}: definitions run by {}; to change that: --dialect {}, or the tag everstep:dialect of a state machine",
+        dialect.name(),
+        dialect.follows(),
+        other.name(),
+    )
 }

@@ -22,13 +22,21 @@ pub struct Project {
     entry: PathBuf,
     config: Config,
     sources: Vec<PathBuf>,
+    /// Machines with errors: they are not served, or as they were before.
+    invalid: BTreeSet<String>,
 }
 
 impl Project {
-    /// `entry` is the file that the configuration begins with, `sources` all that were read for it.
+    /// `entry` is the file that the configuration begins with, `sources` all that were read for it, `invalid` the
+    /// machines whose definitions have errors.
     #[must_use]
-    pub fn new(entry: PathBuf, config: Config, sources: Vec<PathBuf>) -> Self {
-        Self { entry, config, sources }
+    pub fn new(
+        entry: PathBuf,
+        config: Config,
+        sources: Vec<PathBuf>,
+        invalid: BTreeSet<String>,
+    ) -> Self {
+        Self { entry, config, sources, invalid }
     }
 
     /// Warns of what the configuration has and the server cannot do yet.
@@ -70,16 +78,34 @@ impl Project {
         deployment
     }
 
-    /// Creates or updates the state machines of the configuration.
+    /// Creates or updates the state machines of the configuration. One that is invalid does not keep the others
+    /// from being served: returns a message for each.
     pub(super) async fn deploy_machines(
-        &self,
+        &mut self,
         service: &Arc<Service>,
         account: &str,
-    ) -> Result<()> {
+    ) -> Vec<String> {
+        let mut messages = Vec::new();
         for machine in &self.config.state_machines {
-            machines::deploy(service, machine, account, &self.entry).await?;
+            let StateMachine { name, line, .. } = machine;
+            let problem = if self.invalid.contains(name) {
+                format!("{line}: the state machine '{name}' has errors")
+            } else if let Err(error) =
+                machines::deploy(service, machine, account, &self.entry).await
+            {
+                self.invalid.insert(name.clone());
+                error.to_string()
+            } else {
+                continue;
+            };
+            let consequence = if machines::exists(service, name) {
+                "its previous version keeps running"
+            } else {
+                "it is not served"
+            };
+            messages.push(format!("warning: {problem}: {consequence}\n"));
         }
-        Ok(())
+        messages
     }
 
     /// The machines that were created from its file and are no longer in it.
@@ -100,13 +126,20 @@ impl Project {
     /// `2 functions, 1 state machine`
     pub(super) fn summary(&self) -> String {
         let Config { functions, state_machines, .. } = &self.config;
-        let counts = [(functions.len(), "function"), (state_machines.len(), "state machine")];
-        let counts = counts.into_iter().map(|(number, noun)| count(number, noun));
-        format!("{} from {}", counts.collect::<Vec<_>>().join(", "), self.entry.display())
+        let functions = count(functions.len(), "function");
+        let machines = count(state_machines.len(), "state machine");
+        let valid = state_machines.len().saturating_sub(self.invalid.len());
+        let of = if self.invalid.is_empty() { String::new() } else { format!("{valid} of ") };
+        format!("{functions}, {of}{machines} from {}", self.entry.display())
     }
 
     pub(super) fn machines(&self) -> impl Iterator<Item = &str> {
         self.config.state_machines.iter().map(|machine| machine.name.as_str())
+    }
+
+    /// A machine that can be started.
+    pub(super) fn valid_machine(&self) -> Option<&str> {
+        self.machines().find(|name| !self.invalid.contains(*name))
     }
 
     pub(super) fn functions(&self) -> impl Iterator<Item = &str> {

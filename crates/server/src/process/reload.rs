@@ -103,14 +103,16 @@ impl Around<'_> {
     /// The files of the project that was loaded. None if there are errors: they have been shown.
     async fn load(&self, loaded: &mut Loaded) -> Result<Option<Snapshot>> {
         let Some(path) = &self.settings.functions else { return Ok(None) };
-        let project = self.frontend.project(path, self.settings.others())?;
-        let Some(project) = project else { return Ok(None) };
+        let project = self.frontend.project(path, self.settings.served_by())?;
+        let Some(mut project) = project else { return Ok(None) };
         project.warn(self.frontend);
         let places = project.places();
         let seen = loaded.rule.look(&places);
         let mut deployment = project.deployment(self.settings, &seen);
         self.functions.targets.add(std::mem::take(&mut deployment.targets));
-        project.deploy_machines(self.service, &self.settings.account).await?;
+        for message in project.deploy_machines(self.service, &self.settings.account).await {
+            self.frontend.write(&message);
+        }
         self.functions.deploy(deployment);
         (loaded.project, loaded.places) = (project, places);
         Ok(Some(seen))

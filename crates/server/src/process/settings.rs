@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::disk;
 use super::error::{Context as _, Error, Result};
-use super::frontend::Others;
+use super::frontend::{Others, ServedBy};
 use super::log_events::Target;
 
 /// Settings that were given; the others have defaults.
@@ -127,9 +127,11 @@ impl Settings {
 }
 
 impl Settings {
-    /// Where functions run that the configuration does not have.
-    pub(super) fn others(&self) -> Others {
-        if self.lambda_endpoint.is_some() { Others::Elsewhere } else { Others::Nowhere }
+    /// What a configuration is checked for.
+    pub(super) fn served_by(&self) -> ServedBy {
+        let elsewhere = self.lambda_endpoint.is_some();
+        let others = if elsewhere { Others::Elsewhere } else { Others::Nowhere };
+        ServedBy { others, dialect: self.dialect }
     }
 }
 
