@@ -282,6 +282,26 @@ mod tests {
     }
 
     #[test]
+    fn a_command_gets_the_event_of_an_invocation() {
+        let function = Function::parse("*=cat").unwrap();
+        let mut answers = Answers { mocks: None, functions: vec![function] };
+        let invoke = Resource::classify("arn:aws:states:::lambda:invoke");
+        let mut check = |payload: Value, expected: Result<&str, &str>| {
+            let parameters = json!({ "FunctionName": "f", "Payload": payload });
+            let found = match answers.find("S", &invoke, &parameters).unwrap() {
+                Some(Answer::Command { input, .. }) => Ok(input),
+                Some(Answer::Refused(failure)) => Err(failure.name().to_owned()),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
+        };
+        check(json!({ "a": 1 }), Ok("{\"a\":1}"));
+        check(json!("{\"a\": 1}"), Ok("{\"a\": 1}"));
+        check(Value::Null, Ok("{}"));
+        check(json!("text"), Err("Lambda.InvalidRequestContentException"));
+    }
+
+    #[test]
     fn functions_are_named_and_given() {
         let function = Function::parse("charge = python3 f.py a=b").unwrap();
         assert_eq!((&*function.name, &*function.command), ("charge", "python3 f.py a=b"));
