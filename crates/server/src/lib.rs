@@ -25,6 +25,7 @@ mod operations;
 mod page_token;
 mod pause;
 mod process;
+mod quarantine;
 mod rate_limit;
 mod removal;
 mod sdk;

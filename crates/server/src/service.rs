@@ -20,16 +20,16 @@ use crate::admission::Admission;
 use crate::args::Args;
 use crate::catalog::{self, Catalog, Entry, Failed, Machine};
 use crate::dispatch::{Dispatcher, Notifier, TaskObserver};
-use crate::functions::Functions;
+use crate::functions::{Functions, Refusal};
 use crate::histories::Histories;
 use crate::map_run::MapRuns;
 use crate::nested::Calls;
-use crate::operations;
 use crate::removal;
 use crate::stories::Stories;
 use crate::tag_settings::{Syntax, TagSettings, Targets};
 use crate::test_case::TestCases;
 use crate::turns::Turns;
+use crate::{operations, quarantine};
 
 /// Region and account of ARNs, and the rules of executions.
 #[derive(Debug, Clone)]
@@ -185,6 +185,20 @@ impl Service {
     /// What an execution did and why: the operation `Everstep.DescribeStory`.
     pub async fn describe_story(&self, body: &Value) -> Result<Value, Error> {
         operations::describe_story::run(self, body).await
+    }
+
+    /// Does what a request for an operation of our own asks for: `X-Amz-Target` is `Everstep.` and its name.
+    pub(crate) async fn operate(
+        self: &Arc<Self>,
+        operation: &str,
+        body: Value,
+    ) -> Result<Value, Refusal> {
+        match (operation, &self.functions) {
+            ("ListQuarantined", _) => quarantine::list(self).await,
+            ("ReleaseExecution", _) => quarantine::release(self, &body).await,
+            (_, Some(functions)) => functions.operate(operation, body).await,
+            (_, None) => Err(Refusal::unknown_operation(operation)),
+        }
     }
 
     /// Why nothing can be stored any more, if so.

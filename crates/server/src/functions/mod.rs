@@ -26,7 +26,6 @@ use everstep_client::{Client, Credentials, Options as ClientOptions};
 use everstep_executions::{Clock, SystemClock, TaskRunner};
 use everstep_invocations::{Invocations, Observer, Settings};
 use everstep_runners::{Host, Options, RemoteLambda, Tasks};
-use everstep_shards::RetentionLimit;
 use everstep_store::Store;
 use serde_json::Value;
 use targets::KnownTargets;
@@ -48,8 +47,8 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) lambda_endpoint: Option<&'s str>,
     /// Whether new work is accepted.
     pub(crate) admission: Arc<Admission>,
-    /// How far the clock is trusted when what is old is removed.
-    pub(crate) retention_limit: RetentionLimit,
+    /// The settings that engines share.
+    pub(crate) shards: everstep_shards::Settings,
     /// Requests to others that may be under way at the same time.
     pub(crate) requests_max: usize,
 }
@@ -93,11 +92,7 @@ impl Functions {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
-        let shards = everstep_shards::Settings {
-            retention_limit: around.retention_limit.clone(),
-            ..everstep_shards::Settings::default()
-        };
-        let own = Settings { shards, ..Settings::default() };
+        let own = Settings { shards: around.shards.clone(), ..Settings::default() };
         let functions = Self {
             host,
             catalog: Catalog::new(calls.clone()),

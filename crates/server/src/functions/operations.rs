@@ -6,7 +6,7 @@ use everstep_invocations::{
     Bookmark, Error, Filter, Finished, Functions as _, Invocation, InvocationId, Invocations,
     Redrive, Reply, Request, Source, SourceKind, State,
 };
-use everstep_shards::Error as EngineError;
+use everstep_shards::{Error as EngineError, Quarantined};
 use serde_json::{Value, json};
 
 use super::Functions;
@@ -74,16 +74,27 @@ impl Functions {
                 ask(|reply| self.invocations.cancel(id, reply)).await?;
                 Ok(json!({}))
             }
+            "ReleaseInvocation" => {
+                let id = id(&body)?;
+                self.blocking(move |all| show(all, &body)).await?;
+                let released = ask(|reply| self.invocations.release(id, reply)).await?;
+                Ok(json!({ "released": released }))
+            }
             "RedriveDeadLetters" => {
                 self.admit()?;
                 self.blocking(move |all| redrive(all, &body)).await
             }
             "PurgeDeadLetters" => self.blocking(move |all| purge(all, &body)).await,
-            other => {
-                let message = format!("unknown operation Everstep.{other}");
-                Err(Refusal::new(400, "UnknownOperationException", message))
-            }
+            other => Err(Refusal::unknown_operation(other)),
         }
+    }
+
+    pub(crate) fn quarantined_count(&self) -> usize {
+        self.invocations.quarantined_count()
+    }
+
+    pub(crate) fn quarantined(&self, limit: usize) -> Vec<(InvocationId, Quarantined)> {
+        self.invocations.quarantined(limit)
     }
 
     /// Refuses new work if there is no room for it.

@@ -64,4 +64,9 @@ impl Refusal {
     pub(crate) fn new(status: u16, name: &'static str, message: impl Into<String>) -> Self {
         Self { status, name, message: message.into() }
     }
+
+    pub(crate) fn unknown_operation(name: &str) -> Self {
+        let message = format!("unknown operation Everstep.{name}");
+        Self::new(400, "UnknownOperationException", message)
+    }
 }

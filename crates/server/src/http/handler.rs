@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
 use super::{Bounds, Options, lambda, origin};
+use crate::quarantine;
 use crate::service::Service;
 
 pub(super) struct Gateway {
@@ -40,7 +41,7 @@ pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool
     Router::new()
         .route("/", post(call))
         .route("/health", get(health))
-        .route("/ready", get(health))
+        .route("/ready", get(ready))
         .merge(lambda::routes())
         .fallback(async |method, uri| not_found(StatusCode::NOT_FOUND, &method, &uri))
         .method_not_allowed_fallback(async |method, uri| {
@@ -83,6 +84,18 @@ async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
     }
 }
 
+/// Able to serve, and what it does not continue. With access keys, only signed requests are told names.
+async fn ready(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Response {
+    if gateway.service.failure().is_some() {
+        return health(State(gateway)).await;
+    }
+    let (head, _) = request.into_parts();
+    let is_named = gateway.authenticate(&head, &[], "states").is_ok();
+    let quarantined = quarantine::summary(&gateway.service, is_named).await;
+    let body = json!({ "status": "ready", "quarantined": quarantined });
+    (StatusCode::OK, format!("{body}\n")).into_response()
+}
+
 /// The answer to requests that no route has, in the form that SDKs read.
 fn not_found(status: StatusCode, method: &Method, uri: &Uri) -> Response {
     if let Some(refused) = lambda::unsupported(method, uri) {
@@ -120,11 +133,7 @@ impl Gateway {
             let output = self.service.describe_story(&body).await?;
             return Ok(Answer::own(200, &output, request_id));
         }
-        let Some(functions) = &self.service.functions else {
-            let message = format!("unknown operation {OWN}{operation}");
-            return Err(Error::common(Common::UnknownOperation, message));
-        };
-        Ok(match functions.operate(operation, body).await {
+        Ok(match self.service.operate(operation, body).await {
             Ok(output) => Answer::own(200, &output, request_id),
             Err(refusal) => {
                 let body = json!({ "__type": refusal.name, "message": refusal.message });

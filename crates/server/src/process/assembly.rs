@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use everstep_executions::SystemClock;
 use everstep_interpreter::Limits;
-use everstep_shards::RetentionLimit;
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,6 +17,7 @@ use super::disk::Disk;
 use super::error::{Error, Result};
 use super::frontend::Frontend;
 use super::function_log::FunctionLog;
+use super::in_flight;
 use super::live_log::LiveLog;
 use super::log_events::LogEvents;
 use super::monitor::Monitor;
@@ -57,8 +57,15 @@ impl Assembly {
             Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
         privacy::restrict_directory(&settings.data, is_new, &**frontend);
         let clock_trust = ClockTrust::begin(store.clone(), frontend.clone())?;
-        let around =
-            Around { descriptors, admission: Arc::default(), retention_limit: clock_trust.limit() };
+        let around = Around {
+            descriptors,
+            admission: Arc::default(),
+            shards: everstep_shards::Settings {
+                retention_limit: clock_trust.limit(),
+                in_flight: in_flight::open(&settings.data, &*store)?,
+                ..everstep_shards::Settings::default()
+            },
+        };
         let is_dev = mode == Mode::Dev;
         let live_log = is_dev.then(|| LiveLog::start(frontend.clone())).transpose()?;
         let functions =
@@ -69,10 +76,7 @@ impl Assembly {
             settings: everstep_executions::Settings {
                 retention_ms: settings.retention_ms,
                 token_key: token_key::of_store(&store).map_err(|failed| Error::new(failed.0))?,
-                shards: everstep_shards::Settings {
-                    retention_limit: around.retention_limit,
-                    ..everstep_shards::Settings::default()
-                },
+                shards: around.shards.clone(),
                 ..everstep_executions::Settings::default()
             },
             admission: around.admission.clone(),
@@ -141,7 +145,7 @@ impl Assembly {
 struct Around {
     descriptors: Descriptors,
     admission: Arc<Admission>,
-    retention_limit: RetentionLimit,
+    shards: everstep_shards::Settings,
 }
 
 fn environment(settings: &Settings) -> Environment {
@@ -169,7 +173,7 @@ fn functions(
         account: &settings.account,
         lambda_endpoint: settings.lambda_endpoint.as_deref(),
         admission: given.admission.clone(),
-        retention_limit: given.retention_limit.clone(),
+        shards: given.shards.clone(),
         requests_max: given.descriptors.requests,
     };
     let deployment = loaded.map(|loaded| loaded.project.deployment(settings, &loaded.seen));

@@ -8,6 +8,7 @@ mod error;
 mod files;
 mod frontend;
 mod function_log;
+mod in_flight;
 mod inline_code;
 mod live_log;
 mod log_events;

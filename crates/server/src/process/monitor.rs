@@ -53,6 +53,13 @@ impl Observer for Monitor {
         self.frontend.write(&format!("error: execution {id:?} cannot continue: {error}\n"));
     }
 
+    fn quarantined(&self, execution_arn: &str, why: &str) {
+        self.frontend.write(&format!(
+            "warning: execution {execution_arn} is quarantined: {why}\nhint: to let it continue, run `everstep \
+             executions release {execution_arn}`; to end it, use `stop` instead of `release`\n"
+        ));
+    }
+
     fn failed(&self, error: &Error) {
         let _ = self.failed.send(error.clone().into());
     }
@@ -84,6 +91,13 @@ impl invocations::Observer for Monitor {
 
     fn stuck(&self, id: invocations::InvocationId, error: &invocations::Error) {
         self.frontend.write(&format!("error: invocation {id} cannot continue: {error}\n"));
+    }
+
+    fn quarantined(&self, id: invocations::InvocationId, why: &str) {
+        self.frontend.write(&format!(
+            "warning: invocation {id} is quarantined: {why}\nhint: to let it continue, run `everstep invocations \
+             release {id}`; to end it, use `cancel` instead of `release`\n"
+        ));
     }
 
     fn failed(&self, error: &invocations::Error) {

@@ -2,7 +2,9 @@
 
 mod history;
 mod list;
+mod quarantined;
 mod redrive;
+mod release;
 mod show;
 mod start;
 mod stop;
@@ -15,7 +17,7 @@ use crate::exit::Exit;
 use crate::remote::{Api, names};
 
 super::group::group! {
-    /// List, start, show, watch, stop and redrive executions
+    /// List, start, show, watch, stop, redrive and release executions
     Executions {
         List(list::List),
         Start(start::Start),
@@ -24,6 +26,8 @@ super::group::group! {
         Watch(watch::Watch),
         Stop(stop::Stop),
         Redrive(redrive::Redrive),
+        Quarantined(quarantined::Quarantined),
+        Release(release::Release),
     }
     AFTER_HELP
 }
@@ -38,6 +42,8 @@ Examples:
   everstep executions history order-17 --full
   everstep executions stop order-17 --cause 'ordered twice'
   everstep executions redrive order-17    continue from where it failed
+  everstep executions quarantined         those that ended the server
+  everstep executions release order-17    let such a one continue
 
 Requests are signed if EVERSTEP_ACCESS_KEYS=ID:SECRET is set, or
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
