@@ -28,7 +28,7 @@ pub const DIFFERENCES: &[Difference] = &[
     Difference {
         method: "default_timeout_seconds",
         what: "A Task without `TimeoutSeconds`",
-        spec: "fails with `States.Timeout` after 60 seconds",
+        spec: "fails with `States.Timeout` after 60 seconds; `HeartbeatSeconds` of 60 or more is a warning",
         aws: "has no limit",
     },
     Difference {
@@ -96,6 +96,12 @@ pub const DIFFERENCES: &[Difference] = &[
         what: "An array or object as a value of `States.Format`",
         spec: "fails with `States.IntrinsicFailure`: convert it with `States.JsonToString`",
         aws: "is printed as Java prints it: `{a=1, b=[]}`",
+    },
+    Difference {
+        method: "takes_any_template",
+        what: "`Parameters` and `ItemSelector` that are not an object: `[1, 2]`, `\"text\"`, `null`",
+        spec: "are errors; so are they for a task that calls a service",
+        aws: "are accepted, except for a task that calls a service",
     },
     Difference {
         method: "unlimited_concurrency",

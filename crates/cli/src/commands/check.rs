@@ -16,7 +16,7 @@ use crate::template_parameters::TemplateParameters;
 use everstep_analysis::agreement::{self, Others};
 use everstep_analysis::code;
 
-/// Check everstep.yaml or a SAM template, the definitions it names and the code of its functions
+/// Check a configuration or SAM template, its definitions and its code
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Check {

@@ -8,7 +8,7 @@ use crate::world::*;
 fn seen(resource: &str) -> Value {
     let definition = machine(json!({ "T": task(json!({
         "Resource": resource,
-        "Parameters": { "context.$": "$$", "Input": { "token": 1 }, "StateMachineArn": "a" },
+        "Parameters": { "Context.$": "$$", "Input": { "token": 1 }, "StateMachineArn": "a" },
         "ResultSelector": { "context.$": "$$" }
     })) }));
     world(definition).task("T", [ok(json!({}))]).run().output()["context"].clone()
