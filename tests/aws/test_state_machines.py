@@ -163,7 +163,10 @@ def test_validation_says_what_is_wrong(world):
     found = world.sfn.validate_state_machine_definition(definition=wrong, severity="WARNING")
     assert (found["result"], found["truncated"]) == ("FAIL", False)
     places = {(found["severity"], found["code"], found["location"]) for found in found["diagnostics"]}
-    assert places == {("ERROR", "MISSING_TRANSITION_TARGET", place) for place in ["/States/A/Next", "/States/B"]}
+    assert places == {
+        ("ERROR", "MISSING_TRANSITION_TARGET", "/States/A/Next"),
+        ("WARNING", "UNREACHABLE_STATE", "/States/B"),
+    }
     cut = world.sfn.validate_state_machine_definition(definition=wrong, severity="WARNING", maxResults=1)
     assert len(cut["diagnostics"]) == 1 and cut["truncated"] is True
     not_json = world.sfn.validate_state_machine_definition(definition="{")

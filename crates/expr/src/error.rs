@@ -74,6 +74,8 @@ pub enum EvalError {
     },
     /// A JSONata expression has no value.
     Undefined,
+    /// The value of a JSONata expression is or holds a function or a regular expression, which JSON does not have.
+    NotJson,
     /// Evaluation was stopped: too deep, too long or too large.
     Limit { message: String },
 }
@@ -86,6 +88,7 @@ impl fmt::Display for EvalError {
             Self::Jsonata { code: Some(code), message } => write!(f, "{code}: {message}"),
             Self::Jsonata { code: None, message } | Self::Limit { message } => f.write_str(message),
             Self::Undefined => f.write_str("returned nothing (undefined)"),
+            Self::NotJson => f.write_str("The result holds a function, which is not JSON"),
         }
     }
 }

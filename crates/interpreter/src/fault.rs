@@ -159,6 +159,7 @@ fn template_message(
 fn jsonata_message(error: &EvalError) -> String {
     match error {
         EvalError::Undefined => "returned nothing (undefined).".to_owned(),
+        EvalError::NotJson => "returned an unsupported result type.".to_owned(),
         other => format!("threw an error during evaluation. {other}"),
     }
 }

@@ -118,13 +118,11 @@ fn decode_text(value: &mut Value) -> Result<String, String> {
 
 /// The event that `events[index]` follows, in one form where two were recorded.
 ///
-/// `EvaluationFailed` was recorded both as following its state's entered event and as following
-/// the event before that; the latter is what is compared. `MapStateExited` of a distributed Map
-/// followed the end of its run until August 2024, and its start since November 2024.
+/// `MapStateExited` of a distributed Map followed the end of its run until August 2024, and its start since
+/// November 2024.
 pub(super) fn previous(events: &[Event], index: usize) -> u64 {
     let event = &events[index];
     match event.kind() {
-        "EvaluationFailed" => before_evaluation(events, index),
         "MapStateExited" => {
             let followed = events[..index].iter().find(|before| before.id == event.previous);
             match followed {
@@ -132,22 +130,6 @@ pub(super) fn previous(events: &[Event], index: usize) -> u64 {
                 _ => event.previous,
             }
         }
-        _ => event.previous,
-    }
-}
-
-fn before_evaluation(events: &[Event], index: usize) -> u64 {
-    let event = &events[index];
-    let state = event.details().and_then(|details| details.get("state"));
-    if state.is_none() {
-        return event.previous;
-    }
-    let entered = events[..index].iter().rev().find(|before| {
-        before.kind().ends_with("StateEntered")
-            && before.details().and_then(|details| details.get("name")) == state
-    });
-    match entered {
-        Some(entered) if entered.id == event.previous => entered.previous,
         _ => event.previous,
     }
 }

@@ -243,15 +243,9 @@ fn is_details(key: &str) -> bool {
 /// Whether the last of these events may follow `previous`.
 fn may_follow(history: &[Value], previous: u64) -> bool {
     let Some((event, before)) = history.split_last() else { return false };
-    let failed = event["type"] == "EvaluationFailed";
-    let entered = before.iter().rfind(|e| failed && e["stateEnteredEventDetails"].is_object());
     let run = |e: &&Value| e["type"] == "MapRunStarted" || e["type"] == "MapRunSucceeded";
     let runs = before.iter().filter(run).any(|run| run["id"] == previous);
-    event["previousEventId"] == previous
-        || (event["type"] == "MapStateExited" && runs)
-        || entered.is_some_and(|entered| {
-            entered["id"] == previous || entered["previousEventId"] == previous
-        })
+    event["previousEventId"] == previous || (event["type"] == "MapStateExited" && runs)
 }
 
 /// What was recorded, less what is never compared.

@@ -15,9 +15,6 @@ pub(super) fn truths(case: &Value) -> Vec<(String, Found)> {
         ("as a replay hands it back".to_owned(), Maker::replayed().found(&case["expected"])),
         ("with made-up values".to_owned(), made_up.clone()),
     ];
-    if let Some(other) = other_evaluation_failures(&made_up) {
-        truths.push(("with EvaluationFailed in its other place".to_owned(), other));
-    }
     match Pairing::of(&case["expected"]) {
         Pairing::Order => {}
         Pairing::Chains => truths.extend(interleavings(&made_up)),
@@ -202,15 +199,4 @@ fn interleavings(truth: &Found) -> Vec<(String, Found)> {
             (format!("with events {low} and {high} interleaved"), found)
         })
         .collect()
-}
-
-fn other_evaluation_failures(truth: &Found) -> Option<Found> {
-    let mut found = truth.clone();
-    let index = found.history.iter().position(|event| event["type"] == "EvaluationFailed")?;
-    let entered = &truth.history[..index];
-    let entered = entered.iter().rfind(|event| event["stateEnteredEventDetails"].is_object())?;
-    let event = &mut found.history[index];
-    let other = if event["previousEventId"] == entered["id"] { "previousEventId" } else { "id" };
-    event["previousEventId"] = entered[other].clone();
-    Some(found)
 }

@@ -72,10 +72,7 @@ impl Output {
                 with_stack(|| self.object(fields.iter(), depth_left))?
             }
             JValue::Lambda(_) | JValue::Builtin { .. } | JValue::Regex { .. } => {
-                return Err(EvalError::Jsonata {
-                    code: None,
-                    message: "The result holds a function, which is not JSON".to_owned(),
-                });
+                return Err(EvalError::NotJson);
             }
         }))
     }

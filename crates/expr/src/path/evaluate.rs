@@ -132,6 +132,13 @@ impl Walk<'_> {
         };
         match token {
             Token::Field(name) => self.field(at, name, node, definite, found),
+            Token::Escaped(escaped) => {
+                let name = match node {
+                    Value::Object(fields) => escaped.name_in(fields),
+                    _ => &escaped.name,
+                };
+                self.field(at, name, node, definite, found)
+            }
             Token::Fields(names) => self.fields(at, names, node, definite, found),
             Token::Index(index) => self.indexes(at, &[*index], node, definite, found),
             Token::Indexes(indexes) => self.indexes(at, indexes, node, definite, found),

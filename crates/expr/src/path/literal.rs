@@ -7,12 +7,19 @@ use crate::SyntaxError;
 
 /// A string in single or double quotes, with its escapes resolved.
 pub(super) fn quoted(parser: &mut Parser<'_>) -> Result<String, SyntaxError> {
+    quoted_as_written(parser).map(|(text, _)| text)
+}
+
+/// The same, and the text between the quotes.
+pub(super) fn quoted_as_written<'t>(
+    parser: &mut Parser<'t>,
+) -> Result<(String, &'t str), SyntaxError> {
     let from = parser.at;
     let quote = parser.peek().unwrap_or_default();
     parser.at += 1;
     let raw = until_unescaped(parser, quote)
         .ok_or_else(|| SyntaxError::invalid("a string that does not end", from..from + 1))?;
-    unescape(raw, from + 1)
+    Ok((unescape(raw, from + 1)?, raw))
 }
 
 /// What stands before the next such byte that no backslash protects; passes that byte.

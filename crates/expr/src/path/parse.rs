@@ -295,7 +295,8 @@ impl<'t> Parser<'t> {
 
     fn names(&mut self) -> Result<Token, SyntaxError> {
         let quote = self.peek().unwrap_or_default();
-        let mut names: Vec<Box<str>> = vec![literal::quoted(self)?.into()];
+        let (first, raw) = literal::quoted_as_written(self)?;
+        let mut names: Vec<Box<str>> = vec![first.as_str().into()];
         loop {
             self.blanks();
             if !self.eat(b',') {
@@ -308,7 +309,7 @@ impl<'t> Parser<'t> {
             names.push(literal::quoted(self)?.into());
         }
         let token = match names.len() {
-            1 => Token::Field(names.swap_remove(0)),
+            1 => Token::quoted(first, raw),
             _ => Token::Fields(names),
         };
         self.close(token)

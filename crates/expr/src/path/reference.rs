@@ -73,13 +73,15 @@ impl ReferencePath {
         let mut node = &mut target;
         for (at, token) in tokens.iter().enumerate() {
             node = match (token, node) {
-                (Token::Field(name), Value::Object(fields)) => match fields.entry(&**name) {
-                    Entry::Occupied(field) => field.into_mut(),
-                    Entry::Vacant(field) => {
-                        field.insert(self.make(&tokens[at + 1..], value)?);
-                        return Ok(target);
+                (Token::Field(_) | Token::Escaped(_), Value::Object(fields)) => {
+                    match fields.entry(token.name_in(fields).unwrap_or_default()) {
+                        Entry::Occupied(field) => field.into_mut(),
+                        Entry::Vacant(field) => {
+                            field.insert(self.make(&tokens[at + 1..], value)?);
+                            return Ok(target);
+                        }
                     }
-                },
+                }
                 (Token::Index(index), Value::Array(items)) => {
                     let len = items.len();
                     let found = usize::try_from(*index).ok().and_then(|at| items.get_mut(at));
@@ -98,11 +100,11 @@ impl ReferencePath {
     fn make(&self, missing: &[Token], value: Value) -> Result<Value, EvalError> {
         let mut value = value;
         for token in missing.iter().rev() {
-            let Token::Field(name) = token else {
+            let Some(name) = token.name_in(&Map::new()) else {
                 return Err(self.fails(format!("{token} is not in an array")));
             };
             let mut fields = Map::new();
-            fields.insert(name.to_string(), value);
+            fields.insert(name, value);
             value = Value::Object(fields);
         }
         Ok(value)
@@ -213,7 +215,10 @@ fn bracket(parser: &mut Parser<'_>) -> Result<Token, SyntaxError> {
     parser.at += 1;
     parser.blanks();
     let token = match parser.peek() {
-        Some(b'\'' | b'"') => Token::Field(literal::quoted(parser)?.into()),
+        Some(b'\'' | b'"') => {
+            let (name, raw) = literal::quoted_as_written(parser)?;
+            Token::quoted(name, raw)
+        }
         Some(b'-' | b'0'..=b'9') => {
             let digits = parser.take_while(|byte| matches!(byte, b'-' | b'0'..=b'9'));
             let index = digits.parse();

@@ -28,6 +28,8 @@ fn document() -> Value {
         "s": "hello",
         "a:b": "colon",
         "it's": "quote",
+        "say \"hi\"": "escaped",
+        "back\\\"slash": "raw",
     })
 }
 
@@ -56,6 +58,12 @@ fn definite_paths_give_the_node() {
     check("$.a:b", json!("colon"));
     check("$.['k']", json!(1));
     check("$['it\\'s']", json!("quote"));
+    check("$['say \\\"hi\\\"']", json!("escaped"));
+    check("$[\"say \\\"hi\\\"\"]", json!("escaped"));
+    check("$['say \"hi\"']", json!("escaped"));
+    // A name with a backslash of its own, escaped and as it is.
+    check("$['back\\\\\"slash']", json!("raw"));
+    check("$['back\\\"slash']", json!("raw"));
     check("$['k','s','no']", json!({"k": 1, "s": "hello"}));
 }
 

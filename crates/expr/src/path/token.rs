@@ -12,6 +12,8 @@ use super::function::Function;
 pub(super) enum Token {
     /// `.name`, `['name']`
     Field(Box<str>),
+    /// `['say \"hi\"']`: a name with escapes, and as it is written
+    Escaped(Box<Escaped>),
     /// `['a','b']`: an object of those fields at the end of a path, each in turn elsewhere
     Fields(Vec<Box<str>>),
     /// `[0]`, `[-1]`
@@ -30,10 +32,42 @@ pub(super) enum Token {
     Function(Box<Function>),
 }
 
+/// A name with escapes. Where no field has the name they stand for, it is taken as it is written: data whose names
+/// have backslashes in them are addressed so, too.
+#[derive(Debug, Clone)]
+pub(super) struct Escaped {
+    pub(super) name: Box<str>,
+    pub(super) raw: Box<str>,
+}
+
+impl Escaped {
+    pub(super) fn name_in(&self, fields: &Map<String, Value>) -> &str {
+        let is_raw = !fields.contains_key(&*self.name) && fields.contains_key(&*self.raw);
+        if is_raw { &self.raw } else { &self.name }
+    }
+}
+
 impl Token {
+    /// The field of this name, which was written like this.
+    pub(super) fn quoted(name: String, raw: &str) -> Self {
+        if name == raw {
+            return Self::Field(name.into());
+        }
+        Self::Escaped(Box::new(Escaped { name: name.into(), raw: raw.into() }))
+    }
+
+    /// The name of the field that it leads to in an object with these fields, if it leads to one.
+    pub(super) fn name_in(&self, fields: &Map<String, Value>) -> Option<String> {
+        match self {
+            Self::Field(name) => Some(name.to_string()),
+            Self::Escaped(escaped) => Some(escaped.name_in(fields).to_owned()),
+            _ => None,
+        }
+    }
+
     fn is_definite(&self, last: bool) -> bool {
         match self {
-            Self::Field(_) | Self::Index(_) | Self::Function(_) => true,
+            Self::Field(_) | Self::Escaped(_) | Self::Index(_) | Self::Function(_) => true,
             Self::Fields(_) => last,
             _ => false,
         }
@@ -45,6 +79,7 @@ impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) => write!(f, "['{name}']"),
+            Self::Escaped(escaped) => write!(f, "['{}']", escaped.name),
             Self::Fields(names) => {
                 let names: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
                 write!(f, "[{}]", names.join(","))

@@ -30,6 +30,8 @@ pub struct Projection {
     execution: Execution,
     /// The id of the last event of each frame: what the next one follows.
     last: HashMap<FrameId, u32>,
+    /// What the event follows by which each frame entered its state.
+    before_entry: HashMap<FrameId, u32>,
     parent_of: HashMap<FrameId, FrameId>,
     /// The id by which a Map's run started.
     runs: HashMap<FrameId, u32>,
@@ -41,6 +43,7 @@ impl Projection {
         Self {
             execution: Execution::new(program.clone(), identity.clone()),
             last: HashMap::new(),
+            before_entry: HashMap::new(),
             parent_of: HashMap::new(),
             runs: HashMap::new(),
         }
@@ -140,6 +143,10 @@ impl Projection {
             Event::MapRunStarted { frame, .. } | Event::MapRunRedriven { frame, .. } => {
                 self.last.insert(*frame, id);
                 self.runs.insert(*frame, id);
+            }
+            Event::StateEntered { frame, .. } => {
+                self.last.insert(*frame, id);
+                self.before_entry.insert(*frame, previous);
             }
             Event::StateAborted { .. } | Event::IterationAborted { .. } => {}
             other => {
@@ -266,7 +273,8 @@ impl Projection {
                 }
                 details["state"] =
                     json!(self.execution.state_of(*frame).map(|state| state.name.to_string()));
-                plain(previous(frame), "EvaluationFailed", "evaluationFailedEventDetails", details)
+                let previous = self.before_evaluation(*frame);
+                plain(previous, "EvaluationFailed", "evaluationFailedEventDetails", details)
             }
             Event::ExecutionSucceeded { output, .. } => {
                 let details = text("output", output);
@@ -300,6 +308,18 @@ impl Projection {
             | Event::StateFailed { .. }
             | Event::WaitStarted { .. }
             | Event::MapInputsSelected { .. } => (0, String::new(), None),
+        }
+    }
+
+    /// What a failed evaluation follows. Those that come with the entry of a state were recorded beside the entry,
+    /// and not after it; only those of Wait states come after it.
+    fn before_evaluation(&self, frame: FrameId) -> u32 {
+        let last = self.last(frame);
+        let has_just_entered = self.execution.frame(frame).is_some_and(|f| f.entered_id == last);
+        let waits = self.execution.state_of(frame).is_some_and(|s| matches!(s.kind, Kind::Wait(_)));
+        match self.before_entry.get(&frame) {
+            Some(before) if has_just_entered && !waits => *before,
+            _ => last,
         }
     }
 

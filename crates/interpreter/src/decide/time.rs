@@ -20,8 +20,7 @@ impl Decider<'_> {
                 Timer::ExecutionDeadline => {
                     self.emit(Event::ExecutionTimedOut { at_ms: self.now_ms });
                 }
-                Timer::TaskDeadline(frame) => self.task_timed_out(frame, false),
-                Timer::Heartbeat(frame) => self.task_timed_out(frame, true),
+                Timer::TaskDeadline(_) | Timer::Heartbeat(_) => self.tasks_timed_out(),
                 Timer::Resume(frame) => self.resume(frame),
             }
             self.run();
@@ -38,9 +37,32 @@ impl Decider<'_> {
         self.wake(id);
     }
 
-    fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) {
+    /// Tasks whose time is over have each timed out, before any of them fails the Map or Parallel state around all of
+    /// them.
+    fn tasks_timed_out(&mut self) {
+        let mut failed = Vec::new();
+        while (failed.is_empty() || !self.is_spent())
+            && !self.full
+            && let Some((due, timer)) = self.execution.timers.first().copied()
+            && due <= self.now_ms
+            && let Timer::TaskDeadline(frame) | Timer::Heartbeat(frame) = timer
+        {
+            let is_heartbeat = matches!(timer, Timer::Heartbeat(_));
+            let Some(raised) = self.task_timed_out(frame, is_heartbeat) else { break };
+            failed.push((frame, raised));
+        }
+        for (frame, raised) in failed {
+            // The failure of another one may have stopped it.
+            let phase = self.execution.frame(frame).map(|frame| &frame.phase);
+            if self.is_running() && phase == Some(&Phase::Running) {
+                self.fail(frame, raised);
+            }
+        }
+    }
+
+    fn task_timed_out(&mut self, frame: FrameId, heartbeat: bool) -> Option<RaisedFailure> {
         let Some(Phase::Task(task)) = self.execution.frame(frame).map(|frame| &frame.phase) else {
-            return;
+            return None;
         };
         let attempt = task.attempt;
         // "The interpreter fails the state with a States.Timeout Error Name", whichever of the two
@@ -49,7 +71,7 @@ impl Decider<'_> {
         let at_ms = self.now_ms;
         self.emit(Event::TaskTimedOut { attempt, at_ms, failure: failure.clone(), heartbeat });
         let origin = if heartbeat { Origin::MissedHeartbeat } else { Origin::Named };
-        self.fail(frame, RaisedFailure::new(failure, origin));
+        Some(RaisedFailure::new(failure, origin))
     }
 }
 

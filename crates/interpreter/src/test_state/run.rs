@@ -82,6 +82,7 @@ impl Bench<'_> {
             Kind::Parallel(parallel) => self.parallel(state, parallel, seen),
             Kind::Map(map) => self.map(state, map, seen),
             Kind::Fail(fail) => {
+                self.select(state, seen)?;
                 let evaluation = self.evaluation(Extra::default());
                 let failure = states::fail::failure(&evaluation, fail, &self.input())?;
                 Ok(Came::Failed(RaisedFailure::named(failure)))

@@ -283,7 +283,7 @@ fn other_states_pass_on() {
     );
     check(
         &request_of(json!({ "Type": "Fail", "Error": "E", "CausePath": "$.c" }), r#"{"c":"why"}"#),
-        json!({ "status": "FAILED", "error": "E", "cause": "why", "inspectionData": { "input": { "c": "why" } } }),
+        json!({ "status": "FAILED", "error": "E", "cause": "why", "inspectionData": data(&json!({ "c": "why" })) }),
     );
     let choice = json!({
         "Type": "Choice", "Choices": [{ "Variable": "$.s", "IsPresent": true, "Next": "Yes" }],

@@ -85,3 +85,38 @@ fn an_expression_that_fails_is_a_query_evaluation_error_that_can_be_caught() {
     assert_eq!(run.output()["Error"], "States.QueryEvaluationError");
     assert!(run.event_types().contains(&"EvaluationFailed".to_owned()));
 }
+
+#[test]
+fn a_function_is_an_unsupported_result() {
+    for expression in ["function($x) { $x }", "$sum"] {
+        let items = format!("{{% {expression} %}}");
+        let processor = machine(json!({ "P": pass(json!({})) }));
+        let state =
+            json!({ "Type": "Map", "Items": items, "ItemProcessor": processor, "End": true });
+        let run = world(jsonata(json!({ "M": state }))).run();
+        assert_eq!(run.error(), "States.QueryEvaluationError");
+        let expected = format!(
+            "The JSONata expression '{expression}' specified for the field 'Items' returned an unsupported result type."
+        );
+        assert!(run.cause().ends_with(&expected), "{}", run.cause());
+    }
+}
+
+/// As it was recorded: beside the entry of the state, and after that of a Wait state.
+#[test]
+fn a_failed_evaluation_follows_what_the_entry_of_its_state_follows() {
+    let check = |state: Value, expected: u64| {
+        let definition = jsonata(json!({ "A": pass(json!({ "Next": "B" })), "B": state }));
+        let history = world(definition).run().history();
+        let failed = history.iter().find(|event| event["type"] == "EvaluationFailed");
+        assert_eq!(failed.expect("it fails")["previousEventId"], expected, "{history:?}");
+    };
+    // 1 started, 2 and 3 the state before, 4 entered.
+    check(pass(json!({ "Output": "{% $states.input.no %}" })), 3);
+    check(task(json!({ "Arguments": "{% $states.input.no %}" })), 3);
+    let processor = machine(json!({ "P": pass(json!({})) }));
+    check(json!({ "Type": "Map", "Items": "{% 1 %}", "ItemProcessor": processor, "End": true }), 3);
+    check(json!({ "Type": "Wait", "Timestamp": "{% 'no' %}", "End": true }), 4);
+    // What fails after the task has answered follows its answer.
+    check(task(json!({ "Output": "{% $states.result.no %}" })), 6);
+}

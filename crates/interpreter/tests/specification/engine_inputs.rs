@@ -249,8 +249,29 @@ fn several_deadlines_due_together_fail_a_parallel_state_once() {
     }
     let run = run.run();
     assert_eq!(run.output()["Error"], "States.Timeout");
-    let timeouts = run.event_types().iter().filter(|kind| kind.ends_with("TimedOut")).count();
-    assert_eq!(timeouts, 1);
+    let count = |end: &str| run.event_types().iter().filter(|kind| kind.ends_with(end)).count();
+    assert_eq!((count("TimedOut"), count("ParallelStateFailed")), (3, 1));
+}
+
+#[test]
+fn each_item_whose_time_is_over_reports_its_own_timeout() {
+    let inner = |retry: Value| {
+        machine(json!({ "T": task(json!({ "TimeoutSeconds": 5, "Retry": retry })) }))
+    };
+    let hang = |count: usize| vec![Outcome::Hangs; count];
+    let definition = |retry| machine(json!({ "M": map(inner(retry), json!({})) }));
+    let run = world(definition(json!([]))).input(json!([1, 2, 3])).task("T", hang(3)).run();
+    assert_eq!(run.error(), "States.Timeout");
+    let types = run.event_types();
+    let count = |kind: &str| types.iter().filter(|found| *found == kind).count();
+    assert_eq!(count("LambdaFunctionTimedOut"), 3);
+    assert_eq!((count("MapIterationFailed"), count("MapIterationAborted")), (1, 2));
+    assert_eq!((count("MapStateFailed"), run.cancelled.len()), (1, 3));
+    // Each is retried for itself.
+    let retry = json!([{ "ErrorEquals": ["States.Timeout"], "MaxAttempts": 1 }]);
+    let script = [hang(2), vec![ok(json!(1)), ok(json!(2))]].concat();
+    let run = world(definition(retry)).input(json!([1, 2])).task("T", script).run();
+    assert_eq!((run.output(), run.calls.len()), (json!([1, 2]), 4));
 }
 
 #[test]
