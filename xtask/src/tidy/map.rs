@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Finding, Tree, edges};
+use super::{Finding, Tree, edges, replaced};
 
 const MAP: &str = "ARCHITECTURE.md";
 const BEGIN: &str = "<!-- crates: written by `cargo xtask tidy --write` from the manifests -->\n";
@@ -14,7 +14,7 @@ const END: &str = "<!-- /crates -->";
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = undescribed(tree);
     let text = tree.read(Path::new(MAP));
-    match replaced(&text, &table(tree)) {
+    match replaced(&text, BEGIN, END, &table(tree)) {
         None => findings.push(Finding::new(MAP, format!("has no `{}`", BEGIN.trim_end()))),
         Some(expected) if expected != text => findings.push(Finding::new(
             MAP,
@@ -28,7 +28,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 /// Brings the table up to date.
 pub(super) fn write(tree: &Tree) -> anyhow::Result<()> {
     let text = tree.read(Path::new(MAP));
-    if let Some(text) = replaced(&text, &table(tree)) {
+    if let Some(text) = replaced(&text, BEGIN, END, &table(tree)) {
         std::fs::write(tree.root.join(MAP), text)?;
     }
     Ok(())
@@ -60,12 +60,6 @@ fn table(tree: &Tree) -> String {
             writeln!(table, "| `{name}` | {holds} | {} | {uses} |", must_not_know.unwrap_or("–"));
     }
     table
-}
-
-fn replaced(text: &str, table: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
 }
 
 fn folder(package: &str) -> String {

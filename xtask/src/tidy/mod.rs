@@ -2,6 +2,7 @@
 
 mod comments;
 mod dialects;
+mod differences;
 mod edges;
 mod licences;
 mod links;
@@ -60,6 +61,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("every module opens with a //! comment, and nothing is left half done", comments::check),
     ("crates depend on each other one way", edges::check),
     ("only the table of the dialects tells them apart", dialects::check),
+    ("docs/dialects.md has a row for each method of that table", differences::check),
     ("every dependency's licence is allowed in deny.toml", licences::check),
     ("links in documents lead somewhere", links::check),
     ("ARCHITECTURE.md has the crates and their edges as they are", map::check),
@@ -77,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tree = tree()?;
     if arguments.write {
         map::write(&tree)?;
+        differences::write(&tree)?;
     }
     let mut failed = 0;
     for (habit, check) in CHECKS {
@@ -89,6 +92,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     println!("{} passed, {failed} failed", CHECKS.len() - failed);
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The text with another table between two marks.
+fn replaced(text: &str, begin: &str, end: &str, table: &str) -> Option<String> {
+    let (before, rest) = text.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n{table}\n{end}{after}"))
 }
 
 fn tree() -> Result<Tree> {

@@ -7,7 +7,6 @@ mod world;
 mod aws_context;
 mod aws_redrive;
 mod aws_variables;
-mod dialects_page;
 mod engine_error_matching;
 mod engine_inputs;
 mod engine_limits;
