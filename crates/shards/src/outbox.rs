@@ -81,6 +81,13 @@ impl<K: Copy + Ord + Hash, D: Clone + Ord> Outbox<K, D> {
         true
     }
 
+    /// Whether another delivery to a destination would be made at once.
+    #[must_use]
+    pub fn has_room(&self, destination: &D) -> bool {
+        let entry = self.destinations.get(destination);
+        entry.is_none_or(|entry| entry.known < self.known_max && entry.unread.is_none())
+    }
+
     /// There are rows for a destination.
     pub fn has_rows(&mut self, destination: D) {
         self.destinations.entry(destination).or_default().unread.get_or_insert(Cursor::Start);
@@ -159,6 +166,7 @@ mod tests {
         assert_eq!(admitted, 4);
         assert!(outbox.admit(0, &"down"), "it is known already");
         assert!(outbox.admit(10, &"up"));
+        assert!(!outbox.has_room(&"down") && outbox.has_room(&"up") && outbox.has_room(&"new"));
         assert_eq!(outbox.next_to_read(), None, "there is no room for the rest");
         outbox.remove(0);
         outbox.remove(1);

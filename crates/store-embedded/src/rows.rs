@@ -296,12 +296,17 @@ fn policy(filters: bool) -> KeyspaceCreateOptions {
 /// read. The others are only ever scanned.
 fn is_looked_up(space: Space) -> bool {
     match space {
-        Space::Executions | Space::Journal | Space::Catalog | Space::Invocations => true,
+        Space::Executions
+        | Space::Journal
+        | Space::Catalog
+        | Space::Invocations
+        | Space::Queues => true,
         Space::Lists
         | Space::Wakes
         | Space::Closed
         | Space::Outbox
         | Space::InvocationOrders
-        | Space::Triggers => false,
+        | Space::Triggers
+        | Space::QueueOrders => false,
     }
 }

@@ -25,10 +25,14 @@ pub enum Space {
     InvocationOrders = 8,
     /// What triggers note beside the invocations that they start: how far each has come, and what is in flight.
     Triggers = 9,
+    /// Queues: what each is, the messages that it holds, which ids it has seen lately.
+    Queues = 10,
+    /// The orders in which messages are found: ready, delayed, in flight. Rows come and go.
+    QueueOrders = 11,
 }
 
 impl Space {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Executions,
         Self::Journal,
         Self::Lists,
@@ -39,6 +43,8 @@ impl Space {
         Self::Invocations,
         Self::InvocationOrders,
         Self::Triggers,
+        Self::Queues,
+        Self::QueueOrders,
     ];
 
     /// A name for files and messages.
@@ -55,6 +61,8 @@ impl Space {
             Self::Invocations => "invocations",
             Self::InvocationOrders => "invocation-orders",
             Self::Triggers => "triggers",
+            Self::Queues => "queues",
+            Self::QueueOrders => "queue-orders",
         }
     }
 }

@@ -21,6 +21,7 @@ client: signature
 shards: store
 invocations: retry shards store target
 triggers: invocations schedule shards target
+queues: shards store
 store-embedded: store
 config: asl retry schedule source target
 graph: asl source

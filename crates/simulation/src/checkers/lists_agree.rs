@@ -117,9 +117,12 @@ fn check_leaks(evidence: &Evidence, rows: &Rows) -> Verdict {
             Space::Journal => key.get(8..24).and_then(ExecutionId::from_bytes).and_then(present),
             Space::Lists | Space::Wakes | Space::Closed => tail.and_then(present),
             // The runtime writes nothing there that belongs to an execution.
-            Space::Catalog | Space::Invocations | Space::InvocationOrders | Space::Triggers => {
-                continue;
-            }
+            Space::Catalog
+            | Space::Invocations
+            | Space::InvocationOrders
+            | Space::Triggers
+            | Space::Queues
+            | Space::QueueOrders => continue,
         };
         let right = life.is_some_and(|life| match space {
             Space::Lists => {

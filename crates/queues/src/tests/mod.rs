@@ -1,0 +1,9 @@
+mod crash;
+mod dead_letters;
+mod delays;
+mod fifo;
+mod harness;
+mod manage;
+mod memory;
+mod messages;
+mod waiting;
