@@ -17,11 +17,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` on a directory.
+    /// Starts `program` on a directory, or on the URL of a database.
     #[must_use]
-    pub fn start(program: &str, directory: &Path, witness: &Path) -> Self {
+    pub fn start(program: &str, store: &Path, witness: &Path) -> Self {
         let mut command = Command::new(program);
-        command.arg(directory).arg(witness);
+        command.arg(store).arg(witness);
         Self::run(&mut command)
     }
 

@@ -14,6 +14,8 @@ pub struct Plan<'p> {
     /// The engine under test.
     pub program: &'p str,
     pub home: &'p Path,
+    /// The directory of its store, or the URL of its database.
+    pub store: PathBuf,
     pub seed: u64,
     pub kills: usize,
     /// How many executions there are in all.
@@ -36,11 +38,6 @@ pub struct Run {
 
 impl Plan<'_> {
     #[must_use]
-    pub fn directory(&self) -> PathBuf {
-        self.home.join("store")
-    }
-
-    #[must_use]
     pub fn witness(&self) -> PathBuf {
         self.home.join("witness")
     }
@@ -60,7 +57,7 @@ impl Plan<'_> {
     }
 
     fn process(&self) -> Process {
-        Process::start(self.program, &self.directory(), &self.witness())
+        Process::start(self.program, &self.store, &self.witness())
     }
 
     fn run_until_killed(&self, run: &mut Run, dice: &mut Pcg64Mcg) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! An engine on a directory.
+//! An engine on a directory, or on a database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,14 +10,24 @@ use everstep_executions::{
 use everstep_history::Payload;
 use everstep_store::Store;
 use everstep_store_embedded::{EmbeddedStore, Options};
+use everstep_store_postgres::{Address, PostgresStore};
 use serde_json::Value;
 
 const ROLE: &str = "arn:aws:iam::000000000000:role/r";
 
-/// The store of a directory.
-pub fn store(directory: &Path) -> Result<Arc<EmbeddedStore>, String> {
-    let opened = EmbeddedStore::open(directory, &Options::default());
-    opened.map(Arc::new).map_err(|error| error.to_string())
+/// The store of a directory, or of a database if it is the URL of one.
+pub fn store(place: &Path) -> Result<Arc<dyn Store>, String> {
+    match place.to_str().filter(|text| Address::is_url(text)) {
+        Some(url) => {
+            let address = Address::read(url).map_err(|error| error.to_string())?;
+            let opened = PostgresStore::open(address, everstep_store_postgres::Options::default());
+            Ok(Arc::new(opened.map_err(|error| error.to_string())?))
+        }
+        None => {
+            let opened = EmbeddedStore::open(place, &Options::default());
+            Ok(Arc::new(opened.map_err(|error| error.to_string())?))
+        }
+    }
 }
 
 /// An engine on a store.

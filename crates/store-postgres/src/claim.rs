@@ -112,30 +112,24 @@ pub(crate) fn this_process() -> String {
     machine().map_or_else(String::new, |machine| format!("{machine}/{}", std::process::id()))
 }
 
-pub(crate) async fn join(session: &Session, node: &Node) -> Result<(), Fault> {
-    let Node { id, name, process, beat } = node;
-    let (name, process) = (quoted(name), quoted(process));
-    let text = format!(
-        "INSERT INTO {SCHEMA}.nodes (node, name, process, state, beat, wire_min, wire_max) \
-         VALUES ('{id}', {name}, {process}, 0, {beat}, 1, 1)"
-    );
-    session.script(&text).await.map(drop)
-}
-
-/// Claims every shard whose claim is as it was seen, and removes the nodes that had them. Returns how many
-/// shards were claimed: all, unless another was faster.
+/// Enters a node, claims for it every shard whose claim is as it was seen, and removes the nodes that had them.
+/// Returns how many shards were claimed: all, unless another was faster.
 pub(crate) async fn take(
     session: &Session,
     seen: &Owners,
-    me: Uuid,
+    node: &Node,
     claim: Uuid,
 ) -> Result<usize, Fault> {
+    let Node { id, name, process, beat } = node;
+    let (name, process) = (quoted(name), quoted(process));
     let row = |(shard, claim): &Claim| format!("({shard}::int2, '{claim}'::uuid)");
     let values: Vec<String> = seen.claims.iter().map(row).collect();
     let dead: Vec<Uuid> = seen.nodes.iter().map(|node| node.id).collect();
     let text = format!(
         "SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';\n\
-         UPDATE {SCHEMA}.owners o SET epoch = epoch + 1, claim = '{claim}', node = '{me}', offered = NULL \
+         INSERT INTO {SCHEMA}.nodes (node, name, process, state, beat, wire_min, wire_max) \
+         VALUES ('{id}', {name}, {process}, 0, {beat}, 1, 1);\n\
+         UPDATE {SCHEMA}.owners o SET epoch = epoch + 1, claim = '{claim}', node = '{id}', offered = NULL \
          FROM (VALUES {}) s(shard, claim) WHERE o.shard = s.shard AND o.claim = s.claim RETURNING o.shard;\n\
          DELETE FROM {SCHEMA}.nodes WHERE node = ANY ('{}')",
         values.join(", "),

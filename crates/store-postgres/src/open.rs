@@ -249,14 +249,12 @@ impl Opening {
         let (me, claim) = (self.connections.node, Uuid::new_v4());
         let (name, process) = (self.options.name.clone(), claim::this_process());
         let node = Node { id: me, name, process, beat: 0 };
-        claim::join(session, &node).await?;
-        let taken = claim::take(session, &owners, me, claim).await;
-        if matches!(taken, Ok(count) if count == usize::from(meta.shards) + 1) {
+        let taken = claim::take(session, &owners, &node, claim).await?;
+        if taken == usize::from(meta.shards) + 1 {
             return Ok(claim);
         }
-        // Another was faster, or commits of a dead server are in the way.
+        // Another was faster.
         claim::release(session, me, &[claim]).await?;
-        taken?;
         let name = claim::owner_name(session).await;
         Err(self.in_use(name.as_deref().unwrap_or("another server")))
     }

@@ -1,4 +1,4 @@
-//! One engine on one directory, to be killed: `engine-under-test <directory> <witness>`.
+//! One engine on one directory or database, to be killed: `engine-under-test <directory or URL> <witness>`.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let begun = Instant::now();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [directory, witness] = arguments.as_slice() else {
-        eprintln!("usage: engine-under-test <directory> <witness>");
+        eprintln!("usage: engine-under-test <directory or URL> <witness>");
         return ExitCode::from(2);
     };
     match run(Path::new(directory), Path::new(witness), begun) {
