@@ -57,6 +57,20 @@ impl Reader {
         found.map(summary).filter_map(Result::transpose).collect()
     }
 
+    /// The execution whose id begins so, if there is one.
+    pub fn starting_with(&self, id: &[u8]) -> Result<Option<ExecutionId>> {
+        let mut first = [0; 16];
+        let known = id.len().min(first.len());
+        first[..known].copy_from_slice(&id[..known]);
+        let shard = everstep_shards::keys::shard_of(&first, self.store.shards());
+        let rows = self.store.scan(
+            shard,
+            Space::Executions,
+            Scan::between(&id[..known], &after_prefix(&id[..known]), 1),
+        )?;
+        Ok(rows.first().and_then(|(key, _)| ExecutionId::from_bytes(key)))
+    }
+
     /// What an execution runs by.
     pub fn prepared(&self, summary: &Summary) -> Result<Arc<Prepared>> {
         self.revisions.find(summary.revision)

@@ -64,6 +64,12 @@ impl Projection {
         self.execution.held_bytes() + self.execution.frames.len() * FRAME + links * LINK
     }
 
+    /// How often the execution has been redriven so far.
+    #[must_use]
+    pub fn redrives(&self) -> u32 {
+        self.execution.redrives
+    }
+
     /// What the history shows of an event; nothing of those that it does not have.
     pub fn take(&mut self, event: &Event) -> Option<Value> {
         let shown = self.show(event);

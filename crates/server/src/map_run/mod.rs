@@ -18,6 +18,7 @@ use everstep_executions::{
     Cancelled, Error as Engine, ExecutionId, Message, Reader, Result, Summary, Task,
 };
 use everstep_interpreter::Attempt;
+use everstep_interpreter::map_run::starter;
 use tokio::sync::mpsc;
 
 pub(crate) use cancel::cancel;
@@ -130,22 +131,12 @@ pub(crate) fn parent_run(summary: &Summary) -> Option<&str> {
 
 /// The run of an ARN that names one. The execution that started it is read off its name.
 pub(crate) fn find(reader: &Reader, arn: &str) -> Result<Option<Found>> {
-    match parent(arn) {
-        Some((execution, run)) => map_run::find(reader, execution, run, arn),
+    let Ok(Arn { kind: Kind::MapRun { run, .. }, .. }) = Arn::parse(arn) else { return Ok(None) };
+    let Some((starter, number)) = starter(run) else { return Ok(None) };
+    match reader.starting_with(&starter)? {
+        Some(execution) => map_run::find(reader, execution, number, arn),
         None => Ok(None),
     }
-}
-
-fn parent(arn: &str) -> Option<(ExecutionId, u32)> {
-    let parsed = Arn::parse(arn).ok()?;
-    let Kind::MapRun { machine, label, run } = parsed.kind else { return None };
-    let (name, number) = run.rsplit_once('-')?;
-    let machine = match label.rsplit_once('/') {
-        Some((outer, _)) => format!("{machine}/{outer}"),
-        None => machine.to_owned(),
-    };
-    let execution = format!("{}:execution:{machine}:{name}", parsed.place);
-    Some((ExecutionId::of(&execution), number.parse().ok()?))
 }
 
 /// Writes what `UpdateMapRun` says, and notifies the driver.
@@ -156,28 +147,4 @@ pub(crate) async fn update(service: &Service, found: &Found, settings: Settings)
         live.change(settings);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(arn: &str, expected: Option<(&str, u32)>) {
-        let expected = expected.map(|(arn, run)| (ExecutionId::of(arn), run));
-        assert_eq!(parent(arn), expected, "{arn}");
-    }
-
-    #[test]
-    fn a_run_says_which_execution_started_it() {
-        check(
-            "arn:aws:states:r:1:mapRun:m/label:name-7",
-            Some(("arn:aws:states:r:1:execution:m:name", 7)),
-        );
-        check(
-            "arn:aws:states:r:1:mapRun:m/outer/inner:a-b-12",
-            Some(("arn:aws:states:r:1:execution:m/outer:a-b", 12)),
-        );
-        check("arn:aws:states:r:1:mapRun:m/label:name", None);
-        check("arn:aws:states:r:1:execution:m:name-7", None);
-    }
 }

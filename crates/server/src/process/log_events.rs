@@ -156,9 +156,10 @@ impl Writer {
         let Some((mut projection, express)) = self.projection(step) else { return };
         let mut ended = false;
         let mut lines = Vec::new();
-        for event in step.events.iter().filter_map(|event| projection.take(event)) {
+        for event in &step.events {
+            let Some(event) = projection.take(event) else { continue };
             ended = is_end(kind(&event));
-            lines.extend(line(&event, logging, &step.execution_arn));
+            lines.extend(line(&event, logging, &step.execution_arn, projection.redrives()));
         }
         for line in lines {
             let written = writeln!(self.out, "{line}");
@@ -237,7 +238,7 @@ const DATA: [&str; 8] = [
 ];
 
 /// The line of an event, if its level has it.
-fn line(event: &Value, logging: Logging, execution_arn: &str) -> Option<Value> {
+fn line(event: &Value, logging: Logging, execution_arn: &str, redrives: u32) -> Option<Value> {
     let kind = kind(event);
     if !has(logging.level, kind) {
         return None;
@@ -256,6 +257,7 @@ fn line(event: &Value, logging: Logging, execution_arn: &str) -> Option<Value> {
         "previous_event_id": event["previousEventId"].to_string(),
         "event_timestamp": event["timestamp"].to_string(),
         "execution_arn": execution_arn,
+        "redrive_count": redrives.to_string(),
     }))
 }
 
@@ -294,13 +296,13 @@ mod tests {
         let check = |data: bool, details: &str| {
             let logging = Logging { level: Level::All, data };
             let expected = format!(
-                r#"{{"id":"3","type":"PassStateEntered","details":{details},"previous_event_id":"2","event_timestamp":"1739000000000","execution_arn":"arn"}}"#
+                r#"{{"id":"3","type":"PassStateEntered","details":{details},"previous_event_id":"2","event_timestamp":"1739000000000","execution_arn":"arn","redrive_count":"1"}}"#
             );
-            assert_eq!(line(&event, logging, "arn").unwrap().to_string(), expected);
+            assert_eq!(line(&event, logging, "arn", 1).unwrap().to_string(), expected);
         };
         check(true, r#"{"input":"{}","inputDetails":{"truncated":false},"name":"Greet"}"#);
         check(false, r#"{"name":"Greet"}"#);
         let fatal = Logging { level: Level::Fatal, data: true };
-        assert_eq!(line(&event, fatal, "arn"), None);
+        assert_eq!(line(&event, fatal, "arn", 1), None);
     }
 }

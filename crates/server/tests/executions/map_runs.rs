@@ -88,7 +88,8 @@ async fn each_item_is_a_child_execution() {
             ]
         );
         let run = run_arn(&fixture, &arn).await;
-        assert!(run.starts_with(&format!("{PLACE}:mapRun:m/each:")), "{run}");
+        let name = run.strip_prefix(&format!("{PLACE}:mapRun:m/each:")).expect("its label");
+        assert!(uuid::Uuid::parse_str(name).is_ok(), "{run}");
         assert_eq!(history[3]["mapRunStartedEventDetails"]["mapRunArn"], run);
         let found = described(&fixture, &run).await;
         assert_eq!(found["status"], "SUCCEEDED");
