@@ -181,7 +181,7 @@ fn command_line() -> Result<&'static str> {
 }
 
 /// The folder that cargo builds this program and the server in.
-fn built() -> Result<PathBuf> {
+pub(crate) fn built() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     Ok(program.parent().context("no folder has this program")?.to_owned())
 }
@@ -192,11 +192,11 @@ fn cargo() -> Command {
     cargo
 }
 
-fn same(one: &Path, other: &Path) -> bool {
+pub(crate) fn same(one: &Path, other: &Path) -> bool {
     matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{command:?}"))?;
     if !status.success() {
         bail!("{command:?} failed");

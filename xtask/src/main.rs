@@ -8,6 +8,7 @@ mod hostile;
 mod jsonata;
 mod jsonpath;
 mod kills;
+mod peers;
 mod simulate;
 mod test;
 mod tidy;
@@ -60,6 +61,8 @@ enum Task {
     },
     /// Kill a real server at random moments, under one load with all that is durable
     Kills(kills::Arguments),
+    /// Compare our checker with those of others, on definitions and mutants of them
+    Peers(peers::Arguments),
     /// Run the engine in a simulated world, seed after seed
     Simulate(simulate::Arguments),
     /// Run everything that must hold: format, lints, tests, habits, recorded behaviour
@@ -88,6 +91,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Jsonpath { file } => jsonpath::run(&file),
         Task::Jsonata { directory } => jsonata::run(&directory),
         Task::Kills(arguments) => kills::run(&arguments),
+        Task::Peers(arguments) => peers::run(&arguments),
         Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Test => test::run(),
         Task::Tidy(arguments) => tidy::run(&arguments),
