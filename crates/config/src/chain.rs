@@ -31,7 +31,7 @@ impl Chains {
     }
 
     /// Warns of each circle once: of its first edge in the order of the file.
-    pub(crate) fn check(&self, cx: &Cx<'_>) {
+    pub(crate) fn check(&self, cx: &Cx<'_>, hint: &str) {
         let edges = self.edges.take();
         let mut following: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for edge in &edges {
@@ -53,7 +53,7 @@ impl Chains {
                 message: format!("`{from}` follows itself: {}", shown(&circle)),
                 ..diagnostic.clone()
             };
-            cx.report(found.hint("if nothing ends it, it ends after 1,000 steps"));
+            cx.report(found.hint(hint));
         }
     }
 }

@@ -11,6 +11,7 @@ mod function;
 mod machine;
 pub mod model;
 mod origin;
+mod queue;
 mod reader;
 mod retry;
 mod root;

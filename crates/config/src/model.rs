@@ -221,10 +221,70 @@ impl DefinitionOrigin {
     }
 }
 
+/// A queue. What is not set is as SQS has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     pub name: String,
     pub line: Line,
+    pub visibility_timeout_ms: Option<u64>,
+    pub retention_ms: Option<u64>,
+    pub delay_ms: Option<u64>,
+    pub receive_wait_ms: Option<u64>,
+    pub max_message_bytes: Option<u64>,
+    pub poison: Option<PoisonQueue>,
+    pub content_based_deduplication: bool,
+    pub deduplicates_by_group: bool,
+}
+
+/// Where messages go that were received too often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoisonQueue {
+    pub name: String,
+    pub max_deliveries: u32,
+}
+
+/// How long an undeclared poison queue keeps messages: as long as a queue can.
+const POISON_RETENTION_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+
+impl Config {
+    /// All queues: those that are declared, and the poison queues that they bring with them.
+    #[must_use]
+    pub fn all_queues(&self) -> Vec<Queue> {
+        let mut all = self.queues.clone();
+        for queue in &self.queues {
+            let poison = queue.poison.as_ref().map(|poison| poison.name.as_str());
+            if let Some(name) = poison.filter(|name| !all.iter().any(|known| known.name == **name))
+            {
+                let retention_ms = Some(POISON_RETENTION_MS);
+                all.push(Queue { retention_ms, ..Queue::new(name, queue.line.clone()) });
+            }
+        }
+        all
+    }
+}
+
+impl Queue {
+    /// A queue for which nothing is set.
+    #[must_use]
+    pub fn new(name: &str, line: Line) -> Self {
+        Self {
+            name: name.to_owned(),
+            line,
+            visibility_timeout_ms: None,
+            retention_ms: None,
+            delay_ms: None,
+            receive_wait_ms: None,
+            max_message_bytes: None,
+            poison: None,
+            content_based_deduplication: false,
+            deduplicates_by_group: false,
+        }
+    }
+
+    #[must_use]
+    pub fn is_fifo(&self) -> bool {
+        self.name.ends_with(".fifo")
+    }
 }
 
 /// A target with a name of its own.

@@ -6,8 +6,9 @@ use crate::azure;
 use crate::document::{self, Document};
 use crate::function::function;
 use crate::machine::state_machine;
-use crate::model::{Config, Defaults, Destination, Queue, Target};
+use crate::model::{Config, Defaults, Destination, Target};
 use crate::origin::{Given, Origin};
+use crate::queue::queue;
 use crate::reader::{Cx, Field, Fields, Setting};
 use crate::retry;
 use crate::rule::Rule;
@@ -32,7 +33,8 @@ pub(crate) fn config(cx: &Cx<'_>, entry: &Path) -> Option<Config> {
         fields.finish(not_here);
     }
     names.check(cx);
-    names.chains.check(cx);
+    names.chains.check(cx, "if nothing ends it, it ends after 1,000 steps");
+    names.poison.check(cx, "a message that cannot be processed would move without end");
     (!roots.is_empty()).then_some(config)
 }
 
@@ -104,15 +106,7 @@ fn entries<'a>(
 
 fn sections(fields: &Fields<'_>, names: &Names, config: &mut Config) {
     for entry in entries(fields, "queues", Kind::Queue, names) {
-        if let Some(fields) = entry.settings(format!("queue `{}`", entry.name)) {
-            for setting in fields.each() {
-                let message =
-                    format!("settings of queues are not supported yet: `{}`", setting.name);
-                let found = setting.at_name(Rule::NotSupported, message);
-                setting.cx.report(found.hint(format!("write `{}: {{}}`", entry.name)));
-            }
-        }
-        config.queues.push(Queue { name: entry.name.clone().into_owned(), line: entry.line() });
+        config.queues.extend(queue(&entry, names));
     }
     for entry in entries(fields, "destinations", Kind::Destination, names) {
         if let Some(target) = destination(&entry, names) {

@@ -51,7 +51,6 @@ rules! {
     IgnoredSetting, "ignored-setting", Warning;
     BothDays, "both-days", Warning;
     InvalidHandler, "invalid-handler", Warning;
-    UnservedQueue, "unserved-queue", Warning;
     EndlessChain, "endless-chain", Warning;
     UnknownFunction, "unknown-function", Warning;
     MissingCompensation, "missing-compensation", Warning;

@@ -1,7 +1,7 @@
 //! Targets: where results, failures and dead letters go.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use everstep_source::nearest;
@@ -21,10 +21,14 @@ use everstep_source::Diagnostic;
 pub(crate) struct Names {
     /// By kind.
     known: RefCell<HashMap<Kind, BTreeMap<String, Line>>>,
+    /// Queues that others bring with them.
+    brought: RefCell<BTreeSet<String>>,
     destinations: RefCell<HashMap<String, Target>>,
     references: RefCell<Vec<Reference>>,
     /// What follows what, to be followed when all is read.
     pub(crate) chains: Chains,
+    /// Queues and their poison queues.
+    pub(crate) poison: Chains,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,15 +109,23 @@ impl Names {
         true
     }
 
-    fn is_valid(&self, kind: Kind, name: &str, field: &Field<'_>) -> bool {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    /// A queue that another one brings with it, if nothing else names it.
+    pub(crate) fn bring_queue(&self, name: &str) {
+        self.brought.borrow_mut().insert(name.to_owned());
+    }
+
+    pub(crate) fn is_queue_name(name: &str) -> bool {
         // A FIFO queue of SQS ends so.
-        let stem = match kind {
-            Kind::Queue => name.strip_suffix(".fifo").unwrap_or(name),
-            _ => name,
-        };
+        let stem = name.strip_suffix(".fifo").unwrap_or(name);
+        is_name(stem) && name.len() <= Kind::Queue.name_length_max()
+    }
+
+    fn is_valid(&self, kind: Kind, name: &str, field: &Field<'_>) -> bool {
         let max = kind.name_length_max();
-        let valid = !stem.is_empty() && stem.chars().all(plain) && name.len() <= max;
+        let valid = match kind {
+            Kind::Queue => Self::is_queue_name(name),
+            _ => is_name(name) && name.len() <= max,
+        };
         if !valid {
             let message = format!("`{name}` cannot be the name of a {}", kind.word());
             let found = field.at_name(Rule::InvalidName, message);
@@ -143,7 +155,8 @@ impl Names {
         let known = self.known.borrow();
         for Reference { kind, name, diagnostic } in self.references.take() {
             let names = known.get(&kind);
-            if names.is_some_and(|names| names.contains_key(&name)) {
+            let brought = kind == Kind::Queue && self.brought.borrow().contains(&name);
+            if brought || names.is_some_and(|names| names.contains_key(&name)) {
                 continue;
             }
             let all = names.into_iter().flatten().map(|(name, _)| name.as_str());
@@ -195,9 +208,6 @@ impl Names {
             return None;
         }
         self.refer(kind, name, field);
-        if kind == Kind::Queue {
-            warn_of_queue(field, name);
-        }
         Some(target)
     }
 
@@ -234,12 +244,4 @@ fn is_name(text: &str) -> bool {
 fn parse(text: &str) -> Result<everstep_target::Target, Invalid> {
     let parsed = everstep_target::Target::parse(text);
     parsed.or_else(|invalid| everstep_target::Target::from_arn(text).ok_or(invalid))
-}
-
-fn warn_of_queue(field: &Field<'_>, name: &str) {
-    let message =
-        format!("queues are not served yet: records for `{name}` are kept until they are");
-    let found = field.report(Rule::UnservedQueue, message);
-    let hint = "until then, use function:NAME, stateMachine:NAME, https://… or file:PATH";
-    field.cx.report(found.hint(hint));
 }

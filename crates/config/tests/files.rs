@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use everstep_config::model::{Function, StateMachine, Timer, Trigger, TriggerKind};
+use everstep_config::model::{Function, Queue, StateMachine, Timer, Trigger, TriggerKind};
 use everstep_config::{Config, Parameters, Parsed, read};
 
 fn folder(name: &str) -> PathBuf {
@@ -104,8 +104,8 @@ fn resolved(config: &Config) -> String {
     for trigger in &config.triggers {
         write_trigger(&mut text, trigger);
     }
-    for queue in &config.queues {
-        let _ = writeln!(text, "queue {} ({})", queue.name, queue.line);
+    for queue in &config.all_queues() {
+        write_queue(&mut text, queue);
     }
     for destination in &config.destinations {
         let _ = writeln!(text, "destination {}: {:?}", destination.name, destination.target);
@@ -139,6 +139,28 @@ fn write_trigger(text: &mut String, trigger: &Trigger) {
     }
     let age = trigger.max_event_age_ms.as_ref().map(|age| age.value);
     let _ = writeln!(text, "    {age:?}, {}, {}", trigger.max_backlog, trigger.enabled);
+}
+
+fn write_queue(text: &mut String, queue: &Queue) {
+    let _ = writeln!(text, "queue {} ({})", queue.name, queue.line);
+    for (what, set) in [
+        ("visibility", queue.visibility_timeout_ms),
+        ("retention", queue.retention_ms),
+        ("delay", queue.delay_ms),
+        ("wait", queue.receive_wait_ms),
+        ("bytes", queue.max_message_bytes),
+    ] {
+        if let Some(set) = set {
+            let _ = writeln!(text, "    {what}: {set}");
+        }
+    }
+    if let Some(poison) = &queue.poison {
+        let _ = writeln!(text, "    poison: {} after {}", poison.name, poison.max_deliveries);
+    }
+    if queue.is_fifo() {
+        let (content, group) = (queue.content_based_deduplication, queue.deduplicates_by_group);
+        let _ = writeln!(text, "    fifo: content {content}, group {group}");
+    }
 }
 
 fn write_function(text: &mut String, function: &Function) {

@@ -42,7 +42,7 @@ pub use receipt::{NotAReceipt, Receipt};
 pub use record::Record;
 pub use request::{
     Arrival, Cancelled, Change, Created, Creation, Receive, Received, Reply, Request, Sending,
-    Sent, Standing,
+    Sent, Set, Standing,
 };
 pub use settings::Settings;
 pub use shard::Shard;

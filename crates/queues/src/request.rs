@@ -108,14 +108,16 @@ pub enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place(pub(crate) Recipient, pub(crate) MoveId);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Creation {
     pub name: String,
-    pub attributes: Attributes,
+    /// Sees the settings of the existing queue, or the usual ones, and returns them as they are to be.
+    pub set: Set,
     pub tags: BTreeMap<String, String>,
     /// Brings an existing queue to these settings instead of refusing others.
     pub update: bool,
 }
+
+pub type Set = Box<dyn FnOnce(Attributes) -> Attributes + Send>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Created {
@@ -125,7 +127,7 @@ pub struct Created {
 
 pub enum Change {
     /// Sees the settings as they are, and returns them as they are to be.
-    Attributes(Box<dyn FnOnce(Attributes) -> Attributes + Send>),
+    Attributes(Set),
     Tag(BTreeMap<String, String>),
     Untag(Vec<String>),
 }

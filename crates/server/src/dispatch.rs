@@ -12,7 +12,7 @@ use everstep_interpreter::Failure;
 
 use crate::nested::Call;
 use crate::service::Service;
-use crate::{map_run, nested, unsupported};
+use crate::{map_run, nested, queues, unsupported};
 
 /// Delivers notifications of failed executions.
 pub trait Notifier: Send + Sync {
@@ -46,6 +46,8 @@ enum Kind {
     Operation(Call),
     /// A function, here or at a Lambda endpoint.
     Function,
+    /// An operation of SQS.
+    Queue(queues::TaskCall),
     /// A service behind a URL.
     Http,
     Unsupported,
@@ -58,9 +60,10 @@ impl Kind {
             Resource::Activity { arn } => Self::Activity { arn: arn.clone() },
             Resource::Lambda { .. } => Self::Function,
             Resource::Service { .. } if resource.is_lambda() => Self::Function,
-            Resource::Service { .. } => {
-                nested::call(resource).map_or(Self::Unsupported, Self::Operation)
-            }
+            Resource::Service { .. } => match nested::call(resource) {
+                Some(call) => Self::Operation(call),
+                None => queues::task_call(resource).map_or(Self::Unsupported, Self::Queue),
+            },
             Resource::Uri(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 Self::Http
             }
@@ -93,6 +96,10 @@ pub(crate) fn dispatch(service: &Arc<Service>, task: Task) {
             let open = service.calls.open(task.execution, task.attempt);
             service.spawn(nested::run(service.clone(), task, call, open));
         }
+        Kind::Queue(call) => match &service.queues {
+            Some(all) => service.spawn(queues::run_task(service.clone(), all.clone(), task, call)),
+            None => unsupported::refuse(&task),
+        },
         Kind::Http if !service.environment.http_tasks => task.fail(urls_are_refused()),
         Kind::Function | Kind::Http => service.tasks.dispatch(task),
         Kind::Unsupported => unsupported::refuse(&task),

@@ -5,6 +5,7 @@
 //! - `dispatch`: who runs a task; `map_run`, `nested`, `activities` and `removal` run the machines of the crate
 //!   `drivers`;
 //! - `functions`: functions and their invocations;
+//! - `queues`: queues, and the operations of Amazon SQS on them;
 //! - `process`: the server as a process: settings, start, reload, shutdown.
 //!
 //! It knows nothing of command lines, nor of how problems are shown: a `Frontend` does that.
@@ -26,6 +27,7 @@ mod page_token;
 mod pause;
 mod process;
 mod quarantine;
+mod queues;
 mod rate_limit;
 mod removal;
 mod sdk;
@@ -44,6 +46,7 @@ pub use dispatch::{Notifier, TaskObserver};
 pub use functions::{Functions, SHIM};
 pub use http::{Bounds as HttpBounds, Options as HttpOptions, Tls, TlsError, serve};
 pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, ServedBy, run};
+pub use queues::Queues;
 pub use service::{Environment, Parts, Service};
 pub use test_case::TestCases;
 pub use unsupported::Unsupported;

@@ -24,6 +24,7 @@ use crate::functions::{Functions, Refusal};
 use crate::histories::Histories;
 use crate::map_run::MapRuns;
 use crate::nested::Calls;
+use crate::queues::Queues;
 use crate::removal;
 use crate::stories::Stories;
 use crate::tag_settings::{Syntax, TagSettings, Targets};
@@ -64,6 +65,8 @@ pub struct Parts {
     pub tasks: Arc<dyn TaskRunner>,
     /// The functions that callers of the API can see and invoke.
     pub functions: Option<Arc<Functions>>,
+    /// The queues that callers, tasks and destinations use.
+    pub queues: Option<Arc<Queues>>,
     pub targets: Arc<dyn Targets>,
     pub test_cases: Option<Arc<dyn TestCases>>,
     /// Whether new work is accepted.
@@ -82,6 +85,7 @@ impl Parts {
             environment: Environment::default(),
             tasks,
             functions: None,
+            queues: None,
             targets: Arc::new(Syntax),
             test_cases: None,
             admission: Arc::default(),
@@ -99,6 +103,7 @@ pub struct Service {
     pub(crate) calls: Arc<Calls>,
     pub(crate) tasks: Arc<dyn TaskRunner>,
     pub(crate) functions: Option<Arc<Functions>>,
+    pub(crate) queues: Option<Arc<Queues>>,
     pub(crate) targets: Arc<dyn Targets>,
     pub(crate) test_cases: Option<Arc<dyn TestCases>>,
     pub(crate) task_observer: Option<Arc<dyn TaskObserver>>,
@@ -144,6 +149,7 @@ impl Service {
             calls: Arc::default(),
             tasks: parts.tasks,
             functions: parts.functions,
+            queues: parts.queues,
             targets: parts.targets,
             test_cases: parts.test_cases,
             task_observer: parts.task_observer,
@@ -193,6 +199,11 @@ impl Service {
         operation: &str,
         body: Value,
     ) -> Result<Value, Refusal> {
+        if let Some(queues) = &self.queues
+            && let Some(answered) = queues.operate(operation, &body).await
+        {
+            return answered;
+        }
         match (operation, &self.functions) {
             ("ListQuarantined", _) => quarantine::list(self).await,
             ("ReleaseExecution", _) => quarantine::release(self, &body).await,
@@ -205,7 +216,9 @@ impl Service {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let executions = self.engine.failure().map(|error| error.to_string());
-        executions.or_else(|| self.functions.as_ref()?.failure())
+        executions
+            .or_else(|| self.functions.as_ref()?.failure())
+            .or_else(|| self.queues.as_ref()?.failure())
     }
 
     /// What is stored of executions.

@@ -45,12 +45,12 @@ impl Targets for Syntax {
             Ok(Target::Function(name) | Target::StateMachine(name)) if is_name(&name) => {
                 return None;
             }
+            Ok(Target::Queue(name)) if everstep_queues::is_name(&name) => return None,
             Ok(Target::Http(_)) => return None,
             // A caller of the API must not write wherever the server may.
             Ok(Target::File(_)) => "a file can only be named in everstep.yaml",
-            Ok(Target::Queue(_)) => "queues are not supported yet",
             Ok(_) | Err(Invalid::Form) => {
-                "invalid target: use function:NAME, stateMachine:NAME or https://..."
+                "invalid target: use function:NAME, stateMachine:NAME, queue:NAME or https://..."
             }
             Err(Invalid::Url(why)) => return Some(format!("invalid target: {why}")),
         };
@@ -175,7 +175,8 @@ mod tests {
         check("http://127.0.0.1:8080/", None);
         check("file:/tmp/x", Some("everstep.yaml"));
         check("https://example.com/${env:KEY}", Some("everstep.yaml"));
-        check("queue:q", Some("not supported yet"));
+        check("queue:q.fifo", None);
+        check("queue:a/b", Some("invalid target"));
         check("stateMachine:m", Some("never end"));
         for wrong in ["", "f", "function:", "function:a b", "https://", "https:///x", "ftp://x"] {
             check(wrong, Some("invalid target"));

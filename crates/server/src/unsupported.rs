@@ -30,7 +30,8 @@ pub(crate) fn refuse(task: &Task) {
 const SUPPORTED: &str = "functions (arn:aws:lambda:region:account:function:name, \
                          arn:aws:states:::lambda:invoke), URLs, activities \
                          (arn:aws:states:region:account:activity:name), executions \
-                         (arn:aws:states:::states:startExecution) and operations of Step Functions \
+                         (arn:aws:states:::states:startExecution), queues (arn:aws:states:::sqs:sendMessage, \
+                         arn:aws:states:::aws-sdk:sqs:...) and operations of Step Functions \
                          (arn:aws:states:::aws-sdk:sfn:...)";
 
 fn cause(resource: &Resource) -> String {

@@ -25,10 +25,6 @@ impl Event {
         self.body.get("type").and_then(Value::as_str).unwrap_or("an event without a type")
     }
 
-    pub(super) fn details(&self) -> Option<&Map<String, Value>> {
-        details_key(&self.body).and_then(|key| self.body[&key].as_object())
-    }
-
     pub(super) fn compare(
         &self,
         found: &Self,

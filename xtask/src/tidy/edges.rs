@@ -13,6 +13,7 @@ schedule:
 shapes:
 signature:
 source:
+sqs:
 store:
 target:
 api: signature

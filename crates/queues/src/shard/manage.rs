@@ -35,7 +35,8 @@ impl Shard {
     }
 
     fn create_new(&mut self, creation: Creation, reply: Reply<Created>, now_ms: i64) {
-        let Creation { name, attributes, tags, update: _ } = creation;
+        let Creation { name, set, tags, update: _ } = creation;
+        let attributes = set(Attributes::of(&name));
         let record = Record {
             name,
             id: self.draw_rows(),
@@ -62,16 +63,14 @@ impl Shard {
         creation: Creation,
         now_ms: i64,
     ) -> Result<Created> {
-        if !creation.update {
-            let other = difference(&queue.record.attributes, &creation.attributes);
-            return match other {
-                Some(attribute) => Err(Error::Exists(attribute)),
-                None => Ok(Created { existed: true }),
-            };
+        let attributes = (creation.set)(queue.record.attributes.clone());
+        let other = difference(&queue.record.attributes, &attributes);
+        if let Some(attribute) = other.filter(|_| !creation.update) {
+            return Err(Error::Exists(attribute));
         }
-        if queue.record.attributes != creation.attributes {
+        if other.is_some() {
             let record = queue.change_record();
-            (record.attributes, record.modified_ms) = (creation.attributes, now_ms);
+            (record.attributes, record.modified_ms) = (attributes, now_ms);
             let step = self.step(now_ms);
             self.commit(queue, step, Vec::new());
         }

@@ -12,11 +12,12 @@ use crate::queue::{Queue, Step};
 use crate::request::{Reply, Sending, Sent};
 
 impl Shard {
-    /// One commit for all messages of a request; each has its own answer.
+    /// One commit for all messages of a request; each has its own answer. None is sent if one of them is of the wrong
+    /// kind for the queue.
     pub(super) fn send(
         &mut self,
         name: &str,
-        sendings: Vec<Sending>,
+        mut sendings: Vec<Sending>,
         reply: Reply<Vec<Result<Sent>>>,
         now_ms: i64,
     ) {
@@ -24,6 +25,11 @@ impl Shard {
             Ok(queue) => queue,
             Err(error) => return self.answer(reply, Err(error)),
         };
+        let wrong = sendings.iter_mut().find_map(|sending| check_kind(&queue, sending).err());
+        if let Some(error) = wrong {
+            self.put_back(queue, now_ms);
+            return self.answer(reply, Err(error));
+        }
         let mut step = self.step(now_ms);
         let mut sent = Vec::with_capacity(sendings.len());
         for sending in sendings {
@@ -35,8 +41,11 @@ impl Shard {
     }
 
     fn send_one(&self, queue: &mut Queue, step: &mut Step, sending: Sending) -> Result<Sent> {
-        let Sending { id, mut content, delay_ms, key } = sending;
-        check(queue, &mut content, delay_ms)?;
+        let Sending { id, content, delay_ms, key } = sending;
+        let most = queue.record.attributes.bytes_max;
+        if content.size() as u64 > most {
+            return Err(Error::TooLarge { most });
+        }
         let fingerprint = fingerprint(queue, &content, key.as_deref());
         if let Some(fingerprint) = fingerprint
             && let Some(seen) = self.seen(queue, fingerprint, step)?
@@ -107,28 +116,24 @@ pub(super) fn group(queue: &Queue, content: &Content) -> Option<Group> {
     content.group.as_deref().filter(|_| queue.is_fifo()).map(Group::named)
 }
 
-/// Whether a queue takes a message, which gets the deduplication id that it lacks.
-fn check(queue: &Queue, content: &mut Content, delay_ms: Option<i64>) -> Result<()> {
-    let attributes = &queue.record.attributes;
-    if content.size() as u64 > attributes.bytes_max {
-        return Err(Error::TooLarge { most: attributes.bytes_max });
-    }
-    let Some(fifo) = &attributes.fifo else {
+/// Whether a message has what those of its queue have. It gets the deduplication id that it lacks.
+fn check_kind(queue: &Queue, sending: &mut Sending) -> Result<()> {
+    let content = &mut sending.content;
+    let Some(fifo) = &queue.record.attributes.fifo else {
         let refused = content.deduplication_id.is_some();
         return if refused { Err(Error::NotFifo) } else { Ok(()) };
     };
-    if delay_ms.is_some_and(|delay_ms| delay_ms != 0) {
+    if sending.delay_ms.is_some_and(|delay_ms| delay_ms != 0) {
         return Err(Error::DelayInFifo);
     }
     if content.group.is_none() {
         return Err(Error::NoGroup);
     }
-    if content.deduplication_id.is_none() && !fifo.content_based {
-        return Err(Error::NoDeduplicationId);
-    }
-    let of_content = || content_digest(&content.body);
     if content.deduplication_id.is_none() {
-        content.deduplication_id = Some(of_content());
+        if !fifo.content_based {
+            return Err(Error::NoDeduplicationId);
+        }
+        content.deduplication_id = Some(content_digest(&content.body));
     }
     Ok(())
 }

@@ -72,5 +72,7 @@ fn messages_of_a_fifo_queue_do_not_overtake_each_other() {
     assert_eq!(bodies(&harness.receive("q.fifo", 10)), ["first", "second"]);
     let sending = harness.sending(super::harness::fifo_content("g", "3", "x"));
     let sending = crate::Sending { delay_ms: Some(1000), ..sending };
-    assert_eq!(harness.send_all("q.fifo", vec![sending]), [Err(Error::DelayInFifo)]);
+    let (queue, sendings) = ("q.fifo".to_owned(), vec![sending]);
+    let refused = harness.get(|reply| crate::Request::Send { queue, sendings, reply });
+    assert_eq!(refused, Err(Error::DelayInFifo));
 }

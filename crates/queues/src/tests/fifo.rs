@@ -114,15 +114,30 @@ fn the_content_may_be_the_id() {
 #[test]
 fn groups_and_ids_are_required() {
     let mut harness = harness();
-    let no_id = harness.sending(fifo_content("g", "", "x"));
-    let no_group = harness.sending(crate::Content::text("x"));
-    let refused = harness.send_all(Q, vec![no_id, no_group]);
-    assert_eq!(refused, [Err(Error::NoDeduplicationId), Err(Error::NoGroup)]);
+    let ask = |harness: &mut Harness, name: &str, content| {
+        let (queue, sendings) = (name.to_owned(), vec![harness.sending(content)]);
+        harness.get(|reply| crate::Request::Send { queue, sendings, reply }).map(|_| ())
+    };
+    let no_id = ask(&mut harness, Q, fifo_content("g", "", "x"));
+    assert_eq!(no_id, Err(Error::NoDeduplicationId));
+    let no_group = ask(&mut harness, Q, crate::Content::text("x"));
+    assert_eq!(no_group, Err(Error::NoGroup));
     harness.create("standard", |_| {});
-    let sending = harness.sending(fifo_content("g", "id", "x"));
-    assert_eq!(harness.send_all("standard", vec![sending]), [Err(Error::NotFifo)]);
-    let sending = harness.sending(fifo_content("g", "", "x"));
-    assert!(harness.send_all("standard", vec![sending])[0].is_ok(), "a group is allowed");
+    let id = ask(&mut harness, "standard", fifo_content("g", "id", "x"));
+    assert_eq!(id, Err(Error::NotFifo));
+    let group = ask(&mut harness, "standard", fifo_content("g", "", "x"));
+    assert_eq!(group, Ok(()), "a group is allowed");
+}
+
+#[test]
+fn none_of_a_batch_is_sent_if_one_is_of_the_wrong_kind() {
+    let mut harness = harness();
+    let good = harness.sending(fifo_content("g", "id", "x"));
+    let bad = harness.sending(crate::Content::text("x"));
+    let (queue, sendings) = (Q.to_owned(), vec![good, bad]);
+    let refused = harness.get(|reply| crate::Request::Send { queue, sendings, reply });
+    assert_eq!(refused, Err(Error::NoGroup));
+    assert_eq!(harness.counts(Q), [0, 0, 0]);
 }
 
 #[test]

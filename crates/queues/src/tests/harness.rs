@@ -234,7 +234,8 @@ impl Harness {
 }
 
 pub(super) fn creation(name: &str, attributes: Attributes) -> Creation {
-    Creation { name: name.to_owned(), attributes, tags: Default::default(), update: false }
+    let set = Box::new(move |_| attributes);
+    Creation { name: name.to_owned(), set, tags: Default::default(), update: false }
 }
 
 pub(super) fn fifo_content(group: &str, id: &str, body: &str) -> Content {

@@ -1,5 +1,5 @@
 //! Delivers records of invocations and notifications of failed executions to targets that are not functions: state
-//! machines, URLs, files.
+//! machines, queues, URLs, files.
 //!
 //! Delivery is at least once; the id is the same each time.
 
@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 
 use super::targets::KnownTargets;
 use crate::Service;
+use crate::queues::NotDelivered;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -42,14 +43,15 @@ impl Destinations {
         Self { means, runtime: Handle::current() }
     }
 
-    /// Delivers a record. `id` is the same at every attempt.
+    /// Delivers a record. `id` is the same at every attempt; `source` is the function or machine that it is about.
     pub(super) async fn send(
         &self,
         target: &Target,
         id: &str,
         record: &[u8],
+        source: &str,
     ) -> Result<(), String> {
-        self.means.send(target, id, record).await.map_err(|refused| refused.why)
+        self.means.send(target, id, record, source).await.map_err(|refused| refused.why)
     }
 }
 
@@ -70,10 +72,12 @@ impl everstep_invocations::Destinations for Destinations {
     fn deliver(&self, delivery: Delivery, done: Delivered) {
         let means = self.means.clone();
         self.runtime.spawn(async move {
-            let Delivery { id, target, record, bare, .. } = delivery;
+            let Delivery { id, target, record, bare, function, .. } = delivery;
             let id = id.to_string();
-            let sent = match means.send(&target, &id, &record).await {
-                Err(Refused { is_permanent: true, .. }) => means.send(&target, &id, &bare).await,
+            let sent = match means.send(&target, &id, &record, &function).await {
+                Err(Refused { is_permanent: true, .. }) => {
+                    means.send(&target, &id, &bare, &function).await
+                }
                 sent => sent,
             };
             done(sent.map_err(|refused| refused.why));
@@ -81,12 +85,22 @@ impl everstep_invocations::Destinations for Destinations {
     }
 
     fn record_bytes_max(&self, target: &Target) -> Option<usize> {
-        matches!(target, Target::StateMachine(_)).then(|| Limits::default().payload_bytes)
+        match target {
+            Target::StateMachine(_) => Some(Limits::default().payload_bytes),
+            Target::Queue(_) => Some(everstep_sqs::MESSAGE_BYTES_MAX),
+            _ => None,
+        }
     }
 }
 
 impl Means {
-    async fn send(&self, target: &Target, id: &str, record: &[u8]) -> Result<(), Refused> {
+    async fn send(
+        &self,
+        target: &Target,
+        id: &str,
+        record: &[u8],
+        source: &str,
+    ) -> Result<(), Refused> {
         match self.targets.resolve(target)? {
             Target::StateMachine(name) => self.start(&name, id, record).await,
             Target::File(path) => Ok(append(path, record.to_vec()).await?),
@@ -94,9 +108,7 @@ impl Means {
                 let sent = self.post(&url, id, record).await;
                 Ok(sent.map_err(|why| without_urls(&why))?)
             }
-            Target::Queue(name) => {
-                Err(format!("queues such as '{name}' are not supported yet").into())
-            }
+            Target::Queue(name) => self.queue(&name, id, record, source).await,
             Target::Function(_) | Target::Unresolved(_) => {
                 Err(format!("unknown target '{target}'").into())
             }
@@ -117,6 +129,21 @@ impl Means {
                 why: format!("{}: {}", error.name(), error.message()),
                 is_permanent: error.name() == "InvalidExecutionInput",
             }),
+        }
+    }
+
+    async fn queue(
+        &self,
+        name: &str,
+        id: &str,
+        record: &[u8],
+        source: &str,
+    ) -> Result<(), Refused> {
+        let Some(queues) = &self.service.queues else { return Err("there are no queues".into()) };
+        match queues.deliver(name, id, record, source).await {
+            Ok(()) => Ok(()),
+            Err(NotDelivered::Yet(why)) => Err(why.into()),
+            Err(NotDelivered::TooLarge(why)) => Err(Refused { why, is_permanent: true }),
         }
     }
 

@@ -137,7 +137,9 @@ impl Notifications {
         match target.function() {
             Some(function) => self.accept(function, notification, record).await?,
             None => {
-                let sent = self.destinations.send(&target, &notification.id(), &record).await;
+                let machine = machine(notification);
+                let id = notification.id();
+                let sent = self.destinations.send(&target, &id, &record, machine).await;
                 sent.map_err(NotDelivered::Yet)?;
             }
         }
@@ -179,7 +181,7 @@ impl Notifications {
         notification: &Notification,
         payload: Vec<u8>,
     ) -> Result<(), NotDelivered> {
-        let machine = notification.execution_arn.split(':').nth(6).unwrap_or_default();
+        let machine = machine(notification);
         let request = Request {
             function: function.to_owned(),
             payload,
@@ -201,6 +203,11 @@ impl Notifications {
             Err(error) => Err(NotDelivered::Yet(error.to_string())),
         }
     }
+}
+
+/// The name of the machine whose execution has failed.
+fn machine(notification: &Notification) -> &str {
+    notification.execution_arn.split(':').nth(6).unwrap_or_default()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

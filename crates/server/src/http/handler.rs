@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Options, lambda, origin};
+use super::{Bounds, Options, lambda, origin, sqs};
 use crate::quarantine;
 use crate::service::Service;
 
@@ -26,7 +26,7 @@ pub(super) struct Gateway {
     bounds: Bounds,
     room: Room,
     answers: answer::Room,
-    encrypted: bool,
+    pub(super) encrypted: bool,
     pub(super) hosts: origin::Hosts,
 }
 
@@ -40,6 +40,8 @@ pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool
     let gateway = Arc::new(gateway);
     Router::new()
         .route("/", post(call))
+        // The URL of a queue, which some clients send its requests to.
+        .route("/{account}/{queue}", post(call))
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(lambda::routes())
@@ -153,6 +155,12 @@ impl Gateway {
             drop(body);
             return self.operate(operation, asked, request_id).await;
         }
+        if let Some(operation) = sqs::operation(&head) {
+            return self.answer_sqs(operation, &head, body, request_id).await;
+        }
+        if let Some(refused) = sqs::refusal(&head, body.bytes(), request_id) {
+            return Ok(refused);
+        }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
         self.authenticate(&head, body.bytes(), "states")?;
         let asked = protocol::read(body.bytes())?;
@@ -199,7 +207,7 @@ fn split(uri: &Uri) -> (&str, &str) {
     (uri.path(), uri.query().unwrap_or_default())
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 

@@ -9,6 +9,7 @@ mod body;
 mod handler;
 mod lambda;
 mod origin;
+mod sqs;
 mod tls;
 mod write_timeout;
 

@@ -85,7 +85,7 @@ fn is_service(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let region = name.strip_suffix(".amazonaws.com").and_then(|name| name.split_once('.'));
     region.is_some_and(|(service, region)| {
-        matches!(service, "states" | "lambda") && !region.contains('.')
+        matches!(service, "states" | "lambda" | "sqs") && !region.contains('.')
     })
 }
 

@@ -27,11 +27,13 @@ use super::settings::Settings;
 use crate::admission::Admission;
 use crate::dispatch::TaskObserver;
 use crate::functions::{Destinations, Functions, Notifications, Surroundings};
+use crate::queues::Queues;
 use crate::{Environment, Parts, Service, token_key};
 
 pub(super) struct Assembly {
     pub(super) functions: Arc<Functions>,
     pub(super) service: Arc<Service>,
+    pub(super) queues: Arc<Queues>,
     notifications: Arc<Notifications>,
     log_events: Option<Arc<LogEvents>>,
     admission: Arc<Admission>,
@@ -71,6 +73,7 @@ impl Assembly {
         let functions =
             functions(settings, &around, store.clone(), loaded, live_log.as_ref(), frontend)?;
         let functions = Arc::new(functions);
+        let queues = Arc::new(queues(settings, &around, store.clone()));
         let mock_file = settings.mock_config.as_deref();
         let service = Service::new(Parts {
             settings: everstep_executions::Settings {
@@ -82,6 +85,7 @@ impl Assembly {
             admission: around.admission.clone(),
             environment: environment(settings),
             functions: Some(functions.clone()),
+            queues: Some(queues.clone()),
             targets: functions.targets.clone(),
             test_cases: mock_file.map(|path| frontend.test_cases(path)).transpose()?,
             task_observer: live_log.clone().map(|log| Arc::new(log) as Arc<dyn TaskObserver>),
@@ -96,12 +100,15 @@ impl Assembly {
         let notifications =
             Notifications::new(service.clone(), &functions, destinations.clone(), frontend.clone());
         let notifications = Arc::new(notifications);
+        // First: what the others deliver goes there.
+        queues.start(monitor.clone())?;
         functions.start(destinations, monitor.clone())?;
         service.start(Some(notifications.clone()), monitor)?;
         let (admission, clock_trust) = (around.admission, Some(clock_trust));
         Ok(Self {
             functions,
             service,
+            queues,
             notifications,
             log_events,
             admission,
@@ -131,8 +138,10 @@ impl Assembly {
         self.notifications.shut_down(left).await;
         self.functions.shut_down(deadline).await;
         let (service, log) = (self.service.clone(), self.log_events.clone());
+        let queues = self.queues.clone();
         let finish = move || {
             service.shut_down();
+            queues.shut_down();
             if let Some(log) = log {
                 log.finish();
             }
@@ -157,6 +166,12 @@ fn environment(settings: &Settings) -> Environment {
         limits: Limits { wait_scale_millionths, ..Limits::default() },
         http_tasks: settings.http_tasks,
     }
+}
+
+fn queues(settings: &Settings, given: &Around, store: Arc<dyn Store>) -> Queues {
+    let place = (settings.region.as_str(), settings.account.as_str());
+    let (admission, limit) = (given.admission.clone(), given.shards.retention_limit.clone());
+    Queues::new(store, Arc::new(SystemClock), place, admission, limit)
 }
 
 fn functions(

@@ -53,6 +53,7 @@ from!(
     everstep_client::Error,
     everstep_executions::Error,
     everstep_invocations::Error,
+    everstep_queues::Error,
     everstep_shards::Error,
     everstep_store_embedded::OpenError,
     crate::http::TlsError,

@@ -16,6 +16,7 @@ mod machines;
 mod monitor;
 mod privacy;
 mod project;
+mod queues;
 mod reload;
 mod settings;
 mod shutdown;
@@ -77,9 +78,6 @@ pub fn run(
             None => return Ok(Ended::Refused),
         },
     };
-    if let Some(project) = &project {
-        project.warn(&*frontend);
-    }
     let descriptors = Descriptors::take();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve_project(settings, descriptors, project, mode, frontend))
@@ -135,9 +133,10 @@ struct Server<'s> {
 }
 
 impl Server<'_> {
-    /// Creates the machines of the project, and announces the server.
+    /// Creates the queues and machines of the project, and announces the server.
     async fn prepare(&self, assembly: &Assembly, loaded: Option<&mut Loaded>) -> Result<()> {
         let Some(loaded) = loaded else { return self.announce(assembly, None) };
+        loaded.project.deploy_queues(&assembly.queues).await?;
         let (service, account) = (&assembly.service, &self.settings.account);
         for message in loaded.project.deploy_machines(service, account).await {
             self.frontend.write(&message);
@@ -157,9 +156,16 @@ impl Server<'_> {
         stopping: oneshot::Sender<Option<Shutdown>>,
     ) -> (Result<Ended>, Instant) {
         let Self { settings, descriptors, frontend, listener, tls } = self;
-        let Assembly { functions, service, live_log, failed, .. } = assembly;
-        let reloading =
-            reload::follow(loaded, settings, functions, service, live_log.clone(), frontend);
+        let Assembly { functions, service, queues, live_log, failed, .. } = assembly;
+        let reloading = reload::follow(
+            loaded,
+            settings,
+            functions,
+            service,
+            queues,
+            live_log.clone(),
+            frontend,
+        );
         let (mut outcome, mut deadline) = (Ok(Ended::Stopped), shutdown::deadline());
         let stop = async {
             tokio::select! {
@@ -168,6 +174,7 @@ impl Server<'_> {
                 () = reloading => {}
             }
             deadline = shutdown::deadline();
+            queues.stop_waiting();
             let _ = stopping.send(Shutdown::begin(functions.calls_running(), frontend));
         };
         let usual = HttpBounds::default();

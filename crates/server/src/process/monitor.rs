@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use everstep_executions::{Error, ExecutionId, Observer, Prepared, Step};
 use everstep_invocations as invocations;
+use everstep_queues as queues;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::error::Error as Fatal;
@@ -101,6 +102,25 @@ impl invocations::Observer for Monitor {
     }
 
     fn failed(&self, error: &invocations::Error) {
+        let _ = self.failed.send(error.clone().into());
+    }
+}
+
+impl queues::Observer for Monitor {
+    fn move_failed(&self, target: &str, error: &queues::Error) {
+        if let Some(others) = self.warnings.admit(&format!("queue:{target}")) {
+            self.frontend.write(&format!(
+                "warning: a message could not be moved to the queue '{target}': {error}; it is kept, and it will be retried{others}\n"
+            ));
+        }
+    }
+
+    fn stuck(&self, queue: &str, error: &queues::Error) {
+        self.frontend
+            .write(&format!("error: a message of the queue '{queue}' cannot be read: {error}\n"));
+    }
+
+    fn failed(&self, error: &queues::Error) {
         let _ = self.failed.send(error.clone().into());
     }
 }

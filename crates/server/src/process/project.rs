@@ -10,12 +10,13 @@ use everstep_source::words::count;
 
 use super::error::Result;
 use super::files::{Places, Snapshot, absolute};
-use super::frontend::Frontend;
 use super::inline_code;
 use super::machines;
+use super::queues;
 use super::settings::Settings;
 use crate::Service;
 use crate::functions::Deployment;
+use crate::queues::Queues;
 
 /// A valid configuration, and where it came from.
 pub struct Project {
@@ -37,17 +38,6 @@ impl Project {
         invalid: BTreeSet<String>,
     ) -> Self {
         Self { entry, config, sources, invalid }
-    }
-
-    /// Warns of what the configuration has and the server cannot do yet.
-    pub(super) fn warn(&self, frontend: &dyn Frontend) {
-        for (name, target) in self.targets() {
-            if let Target::Queue(queue) = target {
-                frontend.write(&format!(
-                    "warning: queues are not supported yet: records of '{name}' for the queue '{queue}' are kept until they are\n"
-                ));
-            }
-        }
     }
 
     /// All destinations and notification targets, with the function or machine that names each.
@@ -76,6 +66,11 @@ impl Project {
             function.code_state = seen.code_state(&absolute(&function.code));
         }
         deployment
+    }
+
+    /// Creates or updates the queues of the configuration.
+    pub(super) async fn deploy_queues(&self, service: &Queues) -> Result<()> {
+        queues::deploy(service, self.config.all_queues()).await
     }
 
     /// Creates or updates the state machines of the configuration. One that is invalid does not keep the others
@@ -130,7 +125,11 @@ impl Project {
         let machines = count(state_machines.len(), "state machine");
         let valid = state_machines.len().saturating_sub(self.invalid.len());
         let of = if self.invalid.is_empty() { String::new() } else { format!("{valid} of ") };
-        format!("{functions}, {of}{machines} from {}", self.entry.display())
+        let queues = match self.config.all_queues().len() {
+            0 => String::new(),
+            queues => format!(", {}", count(queues, "queue")),
+        };
+        format!("{functions}, {of}{machines}{queues} from {}", self.entry.display())
     }
 
     pub(super) fn machines(&self) -> impl Iterator<Item = &str> {

@@ -13,6 +13,7 @@ use super::project::Project;
 use super::settings::Settings;
 use crate::Service;
 use crate::functions::Functions;
+use crate::queues::Queues;
 
 /// How often files are checked. Polling costs a few system calls for each file, and works on every file system.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -53,13 +54,14 @@ pub(super) async fn follow(
     settings: &Settings,
     functions: &Functions,
     service: &Arc<Service>,
+    queues: &Queues,
     live_log: Option<LiveLog>,
     frontend: &dyn Frontend,
 ) {
     let (Some(mut loaded), Some(log)) = (loaded, live_log) else {
         return std::future::pending().await;
     };
-    let around = Around { settings, functions, service, frontend };
+    let around = Around { settings, functions, service, queues, frontend };
     loop {
         tokio::time::sleep(INTERVAL).await;
         let now = loaded.rule.look(&loaded.places);
@@ -96,6 +98,7 @@ struct Around<'a> {
     settings: &'a Settings,
     functions: &'a Functions,
     service: &'a Arc<Service>,
+    queues: &'a Queues,
     frontend: &'a dyn Frontend,
 }
 
@@ -105,11 +108,11 @@ impl Around<'_> {
         let Some(path) = &self.settings.functions else { return Ok(None) };
         let project = self.frontend.project(path, self.settings.served_by())?;
         let Some(mut project) = project else { return Ok(None) };
-        project.warn(self.frontend);
         let places = project.places();
         let seen = loaded.rule.look(&places);
         let mut deployment = project.deployment(self.settings, &seen);
         self.functions.targets.add(std::mem::take(&mut deployment.targets));
+        project.deploy_queues(self.queues).await?;
         for message in project.deploy_machines(self.service, &self.settings.account).await {
             self.frontend.write(&message);
         }

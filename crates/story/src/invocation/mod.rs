@@ -207,9 +207,6 @@ fn destination(destination: &Value) -> String {
         (true, true) => "started",
         (true, false) => "runs next",
         (false, true) => "notified",
-        (false, false) if target.starts_with("queue:") => {
-            "not notified: queues are not supported yet"
-        }
         (false, false) => "not notified yet, delivery is being retried",
     };
     format!("{target} ({state})")
