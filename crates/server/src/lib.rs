@@ -38,6 +38,7 @@ pub mod tag_settings;
 mod test_case;
 pub mod test_state;
 mod token_key;
+mod triggers;
 mod turns;
 mod unsupported;
 

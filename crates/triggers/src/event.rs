@@ -8,15 +8,18 @@ use crate::plan::{Place, Timer};
 use crate::timer::{Clockwork, Tick};
 
 /// `2026-03-29T01:00:00Z`
-pub(crate) fn shown(at_ms: i64) -> Value {
-    let instant = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
-    instant.to_string().into()
+#[must_use]
+pub fn iso(at_ms: i64) -> String {
+    Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX).to_string()
+}
+
+fn shown(at_ms: i64) -> Value {
+    iso(at_ms).into()
 }
 
 /// `20260329T010000Z`: what a tick is known by. It can be part of a name.
 pub(crate) fn tick_id(at_ms: i64) -> String {
-    let instant = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
-    instant.to_string().replace(['-', ':'], "")
+    iso(at_ms).replace(['-', ':'], "")
 }
 
 /// The event of a tick; of a run that was not scheduled if there is none.

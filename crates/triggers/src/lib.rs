@@ -16,6 +16,7 @@ mod standing;
 mod timer;
 
 pub use driver::{Busy, Driver, Input, Refusal, Request, WRITE_BYTES_MAX, Write};
+pub use event::iso;
 pub use item::{Item, Outcome, Refused, Settled};
 pub use plan::{Ack, Missed, OnExhausted, Origin, Overlap, Place, Plan, Timer};
 pub use record::{Counters, Flight, Last, Record, Stored};

@@ -35,7 +35,7 @@ drivers: asl executions history interpreter
 local: analysis asl drivers executions interpreter source story
 runners: asl client executions interpreter retry
 simulation: asl drivers executions history interpreter invocations retry shards store
-server: api asl client config drivers executions expr history interpreter invocations retry runners shards signature source store store-embedded story target
+server: api asl client config drivers executions expr history interpreter invocations retry runners shards signature source store store-embedded story target triggers
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
 xtask: api asl executions expr interpreter server shards simulation store
 ";

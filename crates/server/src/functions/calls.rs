@@ -14,19 +14,21 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::Deployment;
+use super::machines::{Machines, machine_of};
 
 pub(crate) struct Calls {
     host: Arc<Host>,
     settings: Mutex<HashMap<String, Arc<FunctionSettings>>>,
     running: Arc<Mutex<HashMap<AttemptId, AbortHandle>>>,
+    machines: Arc<Machines>,
     runtime: Handle,
 }
 
 impl Calls {
     /// Must be called within a Tokio runtime.
     pub(super) fn new(host: Arc<Host>) -> Self {
-        let (settings, running) = (Mutex::default(), Arc::default());
-        Self { host, settings, running, runtime: Handle::current() }
+        let (settings, running, machines) = (Mutex::default(), Arc::default(), Arc::default());
+        Self { host, settings, running, machines, runtime: Handle::current() }
     }
 
     pub(super) fn deploy(&self, deployment: Deployment) {
@@ -43,6 +45,10 @@ impl Calls {
         all
     }
 
+    pub(super) fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
     pub(super) fn host(&self) -> &Host {
         &self.host
     }
@@ -50,10 +56,16 @@ impl Calls {
 
 impl everstep_invocations::Functions for Calls {
     fn function(&self, name: &str) -> Option<Arc<FunctionSettings>> {
-        lock(&self.settings).get(name).cloned()
+        match machine_of(name) {
+            Some(machine) => Some(self.machines.settings(machine)),
+            None => lock(&self.settings).get(name).cloned(),
+        }
     }
 
     fn start(&self, attempt: Attempt, claim: Claim, done: Done) {
+        if let Some(machine) = machine_of(&attempt.function) {
+            return self.start_machine(machine.to_owned(), attempt, claim, done);
+        }
         let (host, running, id) = (self.host.clone(), self.running.clone(), attempt.id);
         let mut entries = lock(&self.running);
         let task = self.runtime.spawn(async move {
@@ -80,6 +92,24 @@ impl everstep_invocations::Functions for Calls {
         if let Some(task) = lock(&self.running).remove(&attempt) {
             task.abort();
         }
+    }
+}
+
+impl Calls {
+    /// Starting an execution is an attempt, which takes no longer than the call.
+    fn start_machine(&self, machine: String, attempt: Attempt, claim: Claim, done: Done) {
+        let (machines, runtime) = (self.machines.clone(), self.runtime.clone());
+        claim(Box::new(move |durable| {
+            if durable.is_err() {
+                return;
+            }
+            runtime.spawn(async move {
+                // Dropped without a call, it reports that the attempt was interrupted.
+                if let Some(outcome) = machines.start(&machine, &attempt).await {
+                    done(outcome, Box::new(|_| {}));
+                }
+            });
+        }));
     }
 }
 

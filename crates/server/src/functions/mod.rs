@@ -2,6 +2,7 @@
 //!
 //! - `deployment`: the configuration, as the crates `runners` and `invocations` take it;
 //! - `calls`: attempts of invocations, run by the host of processes;
+//! - `machines`: state machines as functions, for triggers;
 //! - `catalog`: what callers of the API see of functions;
 //! - `targets`: the notification targets of the configuration;
 //! - `destinations`: delivery of records to targets that are not functions;
@@ -12,6 +13,7 @@ mod calls;
 mod catalog;
 mod deployment;
 mod destinations;
+mod machines;
 mod notifications;
 mod operations;
 mod request;
@@ -31,11 +33,15 @@ use serde_json::Value;
 use targets::KnownTargets;
 use tokio::time::Instant;
 
+use crate::Frontend;
 use crate::admission::Admission;
 use crate::process::{Context as _, Result};
+use crate::service::Service;
+use crate::triggers::Triggers;
 
 pub(crate) use deployment::Deployment;
 pub(crate) use destinations::Destinations;
+pub(crate) use machines::function_of;
 pub(crate) use notifications::Notifications;
 pub(crate) use request::{InvocationType, Invoke, Invoked, Lookup, Refusal};
 
@@ -61,6 +67,7 @@ pub struct Functions {
     clock: Arc<dyn Clock>,
     pub(crate) targets: Arc<KnownTargets>,
     pub(crate) client: Arc<Client>,
+    pub(crate) triggers: Arc<Triggers>,
     remote: Option<RemoteLambda>,
     admission: Arc<Admission>,
 }
@@ -93,16 +100,19 @@ impl Functions {
         let remote =
             around.lambda_endpoint.map(|endpoint| remote(&client, endpoint, around.region));
         let own = Settings { shards: around.shards.clone(), ..Settings::default() };
+        let invocations = Arc::new(Invocations::new(store, clock.clone(), own));
+        let admission = around.admission.clone();
         let functions = Self {
             host,
             catalog: Catalog::new(calls.clone()),
-            invocations: Arc::new(Invocations::new(store, clock.clone(), own)),
+            triggers: Triggers::new(invocations.clone(), clock.clone(), admission.clone()),
+            invocations,
             clock,
             targets: Arc::new(KnownTargets::new(calls.clone(), targets)),
             calls,
             client,
             remote,
-            admission: around.admission.clone(),
+            admission,
         };
         functions.deploy(deployment);
         Ok(functions)
@@ -115,6 +125,12 @@ impl Functions {
         observer: Arc<dyn Observer>,
     ) -> Result<()> {
         Ok(self.invocations.start(self.calls.clone(), destinations, observer)?)
+    }
+
+    /// Before anything runs: state machines can be started, and what goes wrong with triggers can be shown.
+    pub(crate) fn connect(&self, service: &Arc<Service>, frontend: Arc<dyn Frontend>) {
+        self.calls.machines().connect(service);
+        self.triggers.connect(service, frontend);
     }
 
     /// Runs the tasks of executions that call functions and URLs.

@@ -13,6 +13,7 @@ use super::Functions;
 use super::calls::Calls;
 use super::request::{InvocationType, Invoke, Invoked, Refusal};
 use crate::page_token::Listing;
+use crate::triggers::Control;
 
 type Answer = Result<Value, Refusal>;
 
@@ -83,6 +84,15 @@ impl Functions {
             "RedriveDeadLetters" => {
                 self.admit()?;
                 self.blocking(move |all| redrive(all, &body)).await
+            }
+            "ListTriggers" => self.triggers.list().await,
+            "ShowTrigger" => self.triggers.show(&trigger(&body)?).await,
+            "PauseTrigger" => self.triggers.control(&trigger(&body)?, Control::Pause).await,
+            "ResumeTrigger" => self.triggers.control(&trigger(&body)?, Control::Resume).await,
+            "FireTrigger" => {
+                self.admit()?;
+                let payload = body.get("payload").map(|payload| payload.to_string().into_bytes());
+                self.triggers.fire(&trigger(&body)?, payload).await
             }
             "PurgeDeadLetters" => self.blocking(move |all| purge(all, &body)).await,
             other => Err(Refusal::unknown_operation(other)),
@@ -162,6 +172,10 @@ fn number(body: &Value, name: &str) -> Result<Option<u64>, Refusal> {
 fn id(body: &Value) -> Result<InvocationId, Refusal> {
     let text = text(body, "id")?.ok_or_else(|| wrong("id is missing".to_owned()))?;
     InvocationId::from_str(&text).map_err(|error| wrong(error.to_string()))
+}
+
+fn trigger(body: &Value) -> Result<String, Refusal> {
+    text(body, "name")?.ok_or_else(|| wrong("name is missing".to_owned()))
 }
 
 fn filter(body: &Value) -> Result<Filter, Refusal> {

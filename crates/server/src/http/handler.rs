@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Options, lambda, origin, sqs};
+use super::{Bounds, Options, lambda, origin, sqs, triggers};
 use crate::quarantine;
 use crate::service::Service;
 
@@ -45,6 +45,7 @@ pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(lambda::routes())
+        .merge(triggers::routes())
         .fallback(async |method, uri| not_found(StatusCode::NOT_FOUND, &method, &uri))
         .method_not_allowed_fallback(async |method, uri| {
             not_found(StatusCode::METHOD_NOT_ALLOWED, &method, &uri)

@@ -11,6 +11,7 @@ mod lambda;
 mod origin;
 mod sqs;
 mod tls;
+mod triggers;
 mod write_timeout;
 
 use std::future::Future;

@@ -91,6 +91,7 @@ impl Assembly {
             task_observer: live_log.clone().map(|log| Arc::new(log) as Arc<dyn TaskObserver>),
             ..Parts::new(store, Arc::new(SystemClock), functions.tasks())
         });
+        functions.connect(&service, frontend.clone());
         let open = |target| LogEvents::open(target, service.reader(), frontend.clone());
         let log_events = settings.log_events.as_ref().map(open).transpose()?.map(Arc::new);
         let (monitor, failed) =
@@ -134,6 +135,7 @@ impl Assembly {
 
     /// Stops in order; what runs may end until `deadline`.
     pub(super) async fn shut_down(&self, deadline: Instant) {
+        let _ = tokio::time::timeout_at(deadline, self.functions.triggers.shut_down()).await;
         let left = deadline.saturating_duration_since(Instant::now());
         self.notifications.shut_down(left).await;
         self.functions.shut_down(deadline).await;

@@ -141,6 +141,8 @@ impl Server<'_> {
         for message in loaded.project.deploy_machines(service, account).await {
             self.frontend.write(&message);
         }
+        // When there is all that they start.
+        assembly.functions.triggers.deploy(loaded.project.triggers(self.settings)).await;
         for line in loaded.new_orphans(&assembly.service).await? {
             self.frontend.write(&format!("{line}\n"));
         }

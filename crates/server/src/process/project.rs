@@ -7,6 +7,7 @@ use std::sync::Arc;
 use everstep_config::Config;
 use everstep_config::model::{DefinitionOrigin, StateMachine, Target};
 use everstep_source::words::count;
+use everstep_triggers::Place;
 
 use super::error::Result;
 use super::files::{Places, Snapshot, absolute};
@@ -17,6 +18,7 @@ use super::settings::Settings;
 use crate::Service;
 use crate::functions::Deployment;
 use crate::queues::Queues;
+use crate::triggers::{self, Planned};
 
 /// A valid configuration, and where it came from.
 pub struct Project {
@@ -66,6 +68,13 @@ impl Project {
             function.code_state = seen.code_state(&absolute(&function.code));
         }
         deployment
+    }
+
+    /// All triggers.
+    pub(super) fn triggers(&self, settings: &Settings) -> Vec<Planned> {
+        let Settings { region, account, wait_scale_millionths, .. } = settings;
+        let place = Place { region: region.clone(), account: account.clone() };
+        triggers::plans(&self.config, &place, *wait_scale_millionths)
     }
 
     /// Creates or updates the queues of the configuration.
@@ -120,16 +129,16 @@ impl Project {
 
     /// `2 functions, 1 state machine`
     pub(super) fn summary(&self) -> String {
-        let Config { functions, state_machines, .. } = &self.config;
+        let Config { functions, state_machines, triggers, .. } = &self.config;
         let functions = count(functions.len(), "function");
         let machines = count(state_machines.len(), "state machine");
         let valid = state_machines.len().saturating_sub(self.invalid.len());
         let of = if self.invalid.is_empty() { String::new() } else { format!("{valid} of ") };
-        let queues = match self.config.all_queues().len() {
-            0 => String::new(),
-            queues => format!(", {}", count(queues, "queue")),
-        };
-        format!("{functions}, {of}{machines}{queues} from {}", self.entry.display())
+        let others = [(self.config.all_queues().len(), "queue"), (triggers.len(), "trigger")];
+        let others = others.into_iter().filter(|(number, _)| *number > 0);
+        let others: String =
+            others.map(|(number, noun)| format!(", {}", count(number, noun))).collect();
+        format!("{functions}, {of}{machines}{others} from {}", self.entry.display())
     }
 
     pub(super) fn machines(&self) -> impl Iterator<Item = &str> {

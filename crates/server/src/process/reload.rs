@@ -117,6 +117,7 @@ impl Around<'_> {
             self.frontend.write(&message);
         }
         self.functions.deploy(deployment);
+        self.functions.triggers.deploy(project.triggers(self.settings)).await;
         (loaded.project, loaded.places) = (project, places);
         Ok(Some(seen))
     }

@@ -202,9 +202,10 @@ impl Driver {
         self.writing.is_some()
     }
 
+    /// What keeps it from its work, if anything does.
     #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
     }
 
     #[must_use]
