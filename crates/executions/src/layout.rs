@@ -83,9 +83,15 @@ pub(crate) struct Position([u8; 24]);
 
 impl Position {
     pub(crate) fn new(started_ms: i64, id: ExecutionId) -> Self {
+        let Self(mut bytes) = Self::first(started_ms);
+        bytes[8..].copy_from_slice(id.bytes());
+        Self(bytes)
+    }
+
+    /// Before all that were started then.
+    pub(crate) fn first(started_ms: i64) -> Self {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&ordered(started_ms).map(|byte| !byte));
-        bytes[8..].copy_from_slice(id.bytes());
         Self(bytes)
     }
 

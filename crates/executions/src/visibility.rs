@@ -27,6 +27,12 @@ impl Bookmark {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Position::from_bytes(bytes).map(Self)
     }
+
+    /// The latest that was started until then.
+    #[must_use]
+    pub fn until(started_ms: i64) -> Self {
+        Self(Position::first(started_ms))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,12 +51,28 @@ impl Reader {
         from: Option<Bookmark>,
         limit: usize,
     ) -> Result<Page> {
-        let shards = (0..self.store.shards()).map(Shard);
+        self.list_of(&[list], standing, from, limit)
+    }
+
+    /// A page of several lists as if they were one. Each list costs a read of each shard for each status.
+    pub fn list_of(
+        &self,
+        lists: &[ListId],
+        standing: Option<Standing>,
+        from: Option<Bookmark>,
+        limit: usize,
+    ) -> Result<Page> {
         let standings = standing.map_or(Standing::ALL.to_vec(), |one| vec![one]);
-        let mut sources: Vec<Source> = shards
-            .flat_map(|shard| standings.iter().map(move |standing| (shard, *standing)))
-            .map(|(shard, standing)| Source::new(shard, list, standing, from))
-            .collect();
+        let mut sources: Vec<Source> = Vec::new();
+        for shard in (0..self.store.shards()).map(Shard) {
+            for list in lists {
+                let of = |standing: &Standing| Source::new(shard, *list, *standing, from);
+                sources.extend(standings.iter().map(of));
+            }
+        }
+        if sources.is_empty() {
+            return Ok(Page { executions: Vec::new(), next: None });
+        }
         // A first guess that most pages do not exceed; each source reads on as it is needed.
         let chunk = (limit / sources.len() * 2).clamp(4, 1000);
         let mut executions: Vec<Summary> = Vec::new();

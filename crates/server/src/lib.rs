@@ -45,7 +45,9 @@ mod unsupported;
 pub use admission::Admission;
 pub use dispatch::{Notifier, TaskObserver};
 pub use functions::{Functions, SHIM};
-pub use http::{Bounds as HttpBounds, Options as HttpOptions, Tls, TlsError, serve};
+pub use http::{
+    Bounds as HttpBounds, Console as HttpConsole, Options as HttpOptions, Tls, TlsError, serve,
+};
 pub use process::{Ended, Error, Frontend, Given, Mode, Others, Project, ServedBy, run};
 pub use queues::Queues;
 pub use service::{Environment, Parts, Service};

@@ -54,6 +54,14 @@ impl Stories {
         Ok(seen)
     }
 
+    /// How many steps are durable. Reads the store.
+    pub(crate) fn steps(&self, summary: &Summary) -> Result<u32> {
+        let kept = self.find((summary.id(), summary.started_ms), summary)?;
+        let mut held = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.extend(summary, &mut held)?;
+        Ok(held.next)
+    }
+
     fn find(&self, key: Key, summary: &Summary) -> Result<Arc<Mutex<Kept>>> {
         if let Some(kept) = self.lock().get(&key) {
             return Ok(kept);

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
 /// The keys that may sign. Shown, they are their ids.
 #[derive(Clone, Default)]
 pub struct Keys {
@@ -45,6 +48,14 @@ impl Keys {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
+    }
+
+    /// Whether these are a key and its secret. Takes the same time whether or not the key is known.
+    #[must_use]
+    pub fn is_pair(&self, id: &str, secret: &str) -> bool {
+        let (own, is_known) = self.secret(id);
+        let is_same = Sha256::digest(own).ct_eq(&Sha256::digest(secret));
+        bool::from(is_same) && is_known
     }
 
     /// The secret of a key, or another one; and whether the key is known.

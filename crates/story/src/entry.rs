@@ -17,6 +17,9 @@ pub struct Entry {
     pub kind: Cow<'static, str>,
     #[serde(flatten)]
     pub happened: Happened,
+    /// Which visit of the story it belongs to.
+    #[serde(skip)]
+    pub visit: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -232,6 +232,7 @@ impl Story {
             state: state.name.to_string(),
             kind: state.kind.name().into(),
             happened,
+            visit: frame.visit,
         };
         self.entries.push(entry);
         Some(self.entries.len() - 1)

@@ -88,6 +88,8 @@ impl Visit {
     pub(crate) fn end_attempt(&mut self, at_ms: i64, place: EventPlace) {
         if let Some(attempt) = self.open_attempt() {
             (attempt.ended_ms, attempt.ended) = (Some(at_ms), Some(place));
+            // Of a function the journal only learns with its result that it has begun.
+            attempt.started_ms = attempt.started_ms.filter(|started_ms| *started_ms < at_ms);
         }
     }
 

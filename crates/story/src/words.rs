@@ -15,7 +15,13 @@ pub fn name(failure: &Failure) -> String {
 /// The message of a cause: if it is the JSON of a Lambda function, its `errorMessage`.
 #[must_use]
 pub fn cause(failure: &Failure) -> Option<String> {
-    let cause = failure.cause.as_deref()?;
+    message(failure.cause.as_deref())
+}
+
+/// As [`cause`], of the cause alone.
+#[must_use]
+pub fn message(cause: Option<&str>) -> Option<String> {
+    let cause = cause?;
     let message = serde_json::from_str::<Value>(cause)
         .ok()
         .and_then(|value| Some(value.get("errorMessage")?.as_str()?.to_owned()));

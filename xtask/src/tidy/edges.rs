@@ -30,12 +30,13 @@ interpreter: asl expr history shapes
 analysis: asl config graph retry source
 executions: asl history interpreter shards store
 story: asl expr interpreter retry source
+console: asl expr graph source story
 crash: asl executions history interpreter store store-embedded
 drivers: asl executions history interpreter
 local: analysis asl drivers executions interpreter source story
 runners: asl client executions interpreter retry
 simulation: asl drivers executions history interpreter invocations retry shards store
-server: api asl client config drivers executions expr history interpreter invocations retry runners shards signature source store store-embedded story target triggers
+server: api asl client config console drivers executions expr graph history interpreter invocations retry runners shards signature source store store-embedded story target triggers
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
 xtask: api asl executions expr interpreter server shards simulation store
 ";

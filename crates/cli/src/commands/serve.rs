@@ -84,6 +84,10 @@ pub(super) struct Common {
     #[arg(long, env = "EVERSTEP_HTTP_TASKS", value_name = "CHOICE")]
     http_tasks: Option<String>,
 
+    /// Whether there is a console at /console/, `on` or `off` [default: on]
+    #[arg(long, env = "EVERSTEP_CONSOLE", value_name = "CHOICE")]
+    console: Option<String>,
+
     /// Scale Wait states and the delays of retries by this factor, such as 0.01
     #[arg(long, env = "WAIT_TIME_SCALE", value_name = "FACTOR", allow_negative_numbers = true)]
     wait_time_scale: Option<f64>,
@@ -100,6 +104,7 @@ impl Common {
             dialect: self.dialect,
             lambda_endpoint: self.lambda_endpoint,
             http_tasks: self.http_tasks,
+            console: self.console,
             wait_time_scale: self.wait_time_scale,
             ..Given::default()
         }

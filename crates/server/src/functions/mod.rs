@@ -154,6 +154,15 @@ impl Functions {
         self.catalog.look_up(asked)
     }
 
+    /// Every function: what `Everstep.ListFunctions` answers.
+    pub(crate) fn described(&self) -> Value {
+        self.catalog.all()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.calls.all().into_iter().map(|(name, _)| name).collect()
+    }
+
     /// How processes are limited on this machine, in words.
     pub(crate) fn limits(&self) -> String {
         self.host.limits().describe()

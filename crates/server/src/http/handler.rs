@@ -13,35 +13,64 @@ use axum::routing::{get, post};
 use everstep_api::protocol::{self, Answer, Common, Error};
 use everstep_signature::{Keys, Policy, SKEW_MS};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::answer::{self, NoRoom};
 use super::body::{Broken, Received, Room, receive};
-use super::{Bounds, Options, lambda, origin, sqs, triggers};
+use super::{Bounds, Log, Options, console, lambda, origin, sqs, triggers};
 use crate::quarantine;
 use crate::service::Service;
 
 pub(super) struct Gateway {
     pub(super) service: Arc<Service>,
-    keys: Keys,
+    pub(super) keys: Keys,
     bounds: Bounds,
     room: Room,
     answers: answer::Room,
     pub(super) encrypted: bool,
     pub(super) hosts: origin::Hosts,
+    pub(super) sessions: console::Sessions,
+    pub(super) streams: console::Streams,
+    /// Where this server is reached.
+    pub(super) url: String,
+    log: Option<Log>,
 }
 
-pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool) -> Router {
-    let Options { keys, tls, bounds, allowed_hosts } = options.clone();
+pub(super) fn router(
+    service: Arc<Service>,
+    options: &Options,
+    on_loopback: bool,
+    stopping: watch::Receiver<bool>,
+) -> Router {
+    let Options { keys, tls, bounds, allowed_hosts, console } = options.clone();
     let room = Room::new(bounds.bodies_bytes);
     let answers = answer::Room::new(bounds.answers_bytes);
     let encrypted = tls.is_some();
     let hosts = origin::Hosts { on_loopback, signed: !keys.is_empty(), allowed: allowed_hosts };
-    let gateway = Gateway { service, keys, bounds, room, answers, encrypted, hosts };
-    let gateway = Arc::new(gateway);
+    let has_console = console.is_some();
+    let (url, log) = console.map(|console| (console.url, console.log)).unzip();
+    let gateway = Arc::new(Gateway {
+        service,
+        keys,
+        bounds,
+        room,
+        answers,
+        encrypted,
+        hosts,
+        sessions: console::Sessions::default(),
+        streams: console::Streams::new(stopping),
+        url: url.unwrap_or_default(),
+        log,
+    });
+    let (entrance, console) = match has_console {
+        true => (post(call).get(enter), console::routes()),
+        false => (post(call), Router::new()),
+    };
     Router::new()
-        .route("/", post(call))
+        .route("/", entrance)
         // The URL of a queue, which some clients send its requests to.
         .route("/{account}/{queue}", post(call))
+        .merge(console)
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(lambda::routes())
@@ -53,6 +82,14 @@ pub(super) fn router(service: Arc<Service>, options: &Options, on_loopback: bool
         .layer(from_fn_with_state(gateway.clone(), with_room))
         .layer(from_fn_with_state(gateway.clone(), origin::guard))
         .with_state(gateway)
+}
+
+/// Browsers are led to the console.
+async fn enter(headers: HeaderMap, method: Method, uri: Uri) -> Response {
+    match console::is_browser(&headers) {
+        true => console::entrance(),
+        false => not_found(StatusCode::METHOD_NOT_ALLOWED, &method, &uri),
+    }
 }
 
 /// The refusal of a request that a web page may have sent, in the form that SDKs read.
@@ -168,6 +205,21 @@ impl Gateway {
         drop(body);
         let output = self.service.call(operation, &asked).await?;
         Ok(Answer::success(operation, &output, request_id))
+    }
+
+    /// Why nobody can log in here, if so: a secret does not travel in the clear.
+    pub(super) fn login_obstacle(&self) -> Option<&'static str> {
+        let is_safe = self.encrypted || self.hosts.on_loopback;
+        (!is_safe).then_some(
+            "This server is reached without encryption. Start it with --tls-cert and --tls-key, or let it listen on \
+             loopback behind a proxy that encrypts, with --allow-host NAME.",
+        )
+    }
+
+    pub(super) fn log(&self, line: &str) {
+        if let Some(log) = &self.log {
+            log(line);
+        }
     }
 
     pub(super) async fn body(&self, body: Body, bytes_max: usize) -> Result<Received<'_>, Broken> {

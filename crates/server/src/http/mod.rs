@@ -6,6 +6,7 @@
 
 mod answer;
 mod body;
+mod console;
 mod handler;
 mod lambda;
 mod origin;
@@ -41,9 +42,22 @@ pub struct Options {
     pub keys: Keys,
     pub tls: Option<Tls>,
     pub bounds: Bounds,
+    /// The console; none if it is switched off.
+    pub console: Option<Console>,
     /// Names in the header `Host` to answer besides those of this machine. Only on loopback are names checked.
     pub allowed_hosts: Vec<String>,
 }
+
+/// What the console needs to know.
+#[derive(Clone)]
+pub struct Console {
+    /// Where this server is reached.
+    pub url: String,
+    /// Takes a line for each change, and each login.
+    pub log: Log,
+}
+
+pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug, Clone)]
 pub struct Bounds {
@@ -86,7 +100,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let on_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let router = handler::router(service, &options, on_loopback);
+    let (stop_streams, streams) = watch::channel(false);
+    let router = handler::router(service, &options, on_loopback, streams);
     let slots = Arc::new(Semaphore::new(options.bounds.connections));
     let (stopping, stopped) = watch::channel(());
     let mut stop = pin!(stop);
@@ -125,6 +140,8 @@ pub async fn serve(
     }
     drop(stopped);
     drop(listener);
+    // A page that is open would keep its connection for ever.
+    stop_streams.send_replace(true);
     let _ = stopping.send(());
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, stopping.closed()).await;
 }

@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -34,7 +34,10 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str());
-    match gateway.hosts.problem(request.headers(), host) {
+    // Pages are asked for without a signature, also if there are access keys.
+    let path = request.uri().path();
+    let is_page = super::console::is_path(path) || path == "/" && request.method() == Method::GET;
+    match gateway.hosts.problem(request.headers(), host, is_page) {
         None => next.run(request).await,
         Some(problem) => super::handler::forbidden(&problem),
     }
@@ -42,12 +45,12 @@ pub(super) async fn guard(
 
 impl Hosts {
     /// Why it is not answered, if so. `asked` is the host that the request line has, if it has one.
-    fn problem(&self, headers: &HeaderMap, asked: Option<&str>) -> Option<String> {
+    fn problem(&self, headers: &HeaderMap, asked: Option<&str>, is_page: bool) -> Option<String> {
         let named = || Some(headers.get(HOST)?.to_str().unwrap_or_default());
         let host = asked.or_else(named);
         let Some(origin) = headers.get(ORIGIN) else {
             // Old clients name no host. Browsers do.
-            let checked = self.on_loopback && !self.signed;
+            let checked = self.on_loopback && (is_page || !self.signed);
             return host.filter(|host| checked && !self.is_own(host)).map(foreign);
         };
         let host = host.unwrap_or_default();
@@ -111,7 +114,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
-        let found = hosts(on_loopback).problem(&headers, None);
+        let found = hosts(on_loopback).problem(&headers, None, false);
         match (&found, expected) {
             (None, None) => {}
             (Some(found), Some(expected)) => assert!(found.contains(expected), "{found}"),
@@ -139,10 +142,10 @@ mod tests {
 
     #[test]
     fn old_clients_name_no_host() {
-        assert_eq!(hosts(true).problem(&HeaderMap::new(), None), None);
+        assert_eq!(hosts(true).problem(&HeaderMap::new(), None, false), None);
         let mut headers = HeaderMap::new();
         headers.insert(ORIGIN, "http://evil.example".parse().unwrap());
-        assert!(hosts(true).problem(&headers, None).is_some());
+        assert!(hosts(true).problem(&headers, None, false).is_some());
     }
 
     /// It may be behind a proxy that has a name.
@@ -151,7 +154,9 @@ mod tests {
         let signed = Hosts { signed: true, ..hosts(true) };
         let mut headers = HeaderMap::new();
         headers.insert(HOST, "states.example".parse().unwrap());
-        assert_eq!(signed.problem(&headers, None), None);
+        assert_eq!(signed.problem(&headers, None, false), None);
+        // Pages are not signed.
+        assert!(signed.problem(&headers, None, true).is_some());
     }
 
     #[test]
@@ -183,7 +188,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, "localhost".parse().unwrap());
         headers.insert(ORIGIN, "http://localhost".parse().unwrap());
-        assert!(hosts(false).problem(&headers, Some("states.example")).is_some());
-        assert_eq!(hosts(true).problem(&headers, Some("localhost")), None);
+        assert!(hosts(false).problem(&headers, Some("states.example"), false).is_some());
+        assert_eq!(hosts(true).problem(&headers, Some("localhost"), false), None);
     }
 }

@@ -35,6 +35,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::http::{Console, Log};
 use crate::{HttpBounds, HttpOptions, Tls, serve};
 
 pub use error::Error;
@@ -106,7 +107,7 @@ async fn serve_project(
     let (stopping, stopped) = oneshot::channel();
     let orderly = async {
         let server =
-            Server { settings: &settings, descriptors, frontend: &*frontend, listener, tls };
+            Server { settings: &settings, descriptors, frontend: &frontend, listener, tls };
         let ready = server.prepare(&assembly, loaded.as_mut()).await;
         let (outcome, deadline) = match ready {
             Ok(()) => {
@@ -127,7 +128,7 @@ async fn serve_project(
 struct Server<'s> {
     settings: &'s Settings,
     descriptors: Descriptors,
-    frontend: &'s dyn Frontend,
+    frontend: &'s Arc<dyn Frontend>,
     listener: TcpListener,
     tls: Option<Tls>,
 }
@@ -157,6 +158,7 @@ impl Server<'_> {
         mut signals: Signals,
         stopping: oneshot::Sender<Option<Shutdown>>,
     ) -> (Result<Ended>, Instant) {
+        let url = self.url();
         let Self { settings, descriptors, frontend, listener, tls } = self;
         let Assembly { functions, service, queues, live_log, failed, .. } = assembly;
         let reloading = reload::follow(
@@ -166,7 +168,7 @@ impl Server<'_> {
             service,
             queues,
             live_log.clone(),
-            frontend,
+            &**frontend,
         );
         let (mut outcome, mut deadline) = (Ok(Ended::Stopped), shutdown::deadline());
         let stop = async {
@@ -177,7 +179,7 @@ impl Server<'_> {
             }
             deadline = shutdown::deadline();
             queues.stop_waiting();
-            let _ = stopping.send(Shutdown::begin(functions.calls_running(), frontend));
+            let _ = stopping.send(Shutdown::begin(functions.calls_running(), &**frontend));
         };
         let usual = HttpBounds::default();
         let connections = usual.connections.min(descriptors.connections);
@@ -186,23 +188,32 @@ impl Server<'_> {
             tls,
             bounds: HttpBounds { connections, ..usual },
             allowed_hosts: settings.allowed_hosts.clone(),
+            console: settings.console.then(|| Console { url, log: log(frontend) }),
         };
         serve(listener, service.clone(), options, stop).await;
         (outcome, deadline)
     }
 
+    fn url(&self) -> String {
+        let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
+        let address = self.listener.local_addr().unwrap_or(self.settings.listen);
+        format!("{scheme}://{address}")
+    }
+
     /// Where it listens, where the data is, how to call it, and by which rules definitions run.
     fn announce(&self, assembly: &Assembly, project: Option<&Project>) -> Result<()> {
-        let Self { settings, frontend, listener, .. } = self;
+        let Self { settings, frontend, .. } = self;
         let limits = assembly.functions.limits();
-        let scheme = if settings.tls.is_some() { "https" } else { "http" };
-        let url = format!("{scheme}://{}", listener.local_addr()?);
+        let url = self.url();
         let data = settings.data.display();
         frontend.write(&format!(
             "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} \
              list-state-machines\n{}\n",
             dialect_line(settings.dialect)
         ));
+        if settings.console {
+            frontend.write(&format!("console: {url}/console/\n"));
+        }
         if let Some(project) = project {
             frontend.write(&format!("{}; limits of {limits}\n", project.summary()));
             let here = if url == format!("http://{}", settings::LISTEN) {
@@ -232,4 +243,10 @@ fn dialect_line(dialect: Dialect) -> String {
         dialect.follows(),
         other.name(),
     )
+}
+
+/// Where the console logs who has changed what.
+fn log(frontend: &Arc<dyn Frontend>) -> Log {
+    let frontend = frontend.clone();
+    Arc::new(move |line: &str| frontend.write(&format!("{line}\n")))
 }

@@ -34,6 +34,7 @@ pub struct Given {
     pub wait_time_scale: Option<f64>,
     pub mock_config: Option<PathBuf>,
     pub http_tasks: Option<String>,
+    pub console: Option<String>,
     #[serde(default)]
     pub access_keys: BTreeMap<String, String>,
 }
@@ -61,6 +62,8 @@ pub(super) struct Settings {
     pub(super) mock_config: Option<PathBuf>,
     /// Whether the resource of a task may be a URL.
     pub(super) http_tasks: bool,
+    /// Whether there is a console.
+    pub(super) console: bool,
 }
 
 /// The default.
@@ -122,6 +125,7 @@ impl Settings {
             wait_scale_millionths: given.wait_time_scale.map_or(Ok(MILLION), scale)?,
             mock_config: given.mock_config,
             http_tasks: http_tasks(given.http_tasks.as_deref(), listen)?,
+            console: console(given.console.as_deref())?,
         })
     }
 }
@@ -172,6 +176,7 @@ impl Given {
             wait_time_scale: self.wait_time_scale.or(other.wait_time_scale),
             mock_config: self.mock_config.or(other.mock_config),
             http_tasks: self.http_tasks.or(other.http_tasks),
+            console: self.console.or(other.console),
             access_keys: if self.access_keys.is_empty() {
                 other.access_keys
             } else {
@@ -192,6 +197,17 @@ fn retention_ms(days: u32) -> Result<i64> {
         return Err(Error::new("invalid retention of 0 days: use at least 1"));
     }
     Ok(i64::from(days) * DAY_MS)
+}
+
+/// On, unless it is switched off.
+fn console(given: Option<&str>) -> Result<bool> {
+    match given {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => {
+            Err(Error::new(format!("invalid value '{other}' for --console: use `on` or `off`")))
+        }
+    }
 }
 
 /// A server that others can reach does not call URLs for them, unless it is configured to.

@@ -118,7 +118,8 @@ pub fn state(invocation: &Value) -> String {
 }
 
 /// `queue orders, message 17, delivery 3`
-fn source(source: &Value) -> String {
+#[must_use]
+pub fn source(source: &Value) -> String {
     let mut text = format!("{} {}", member(source, "kind"), member(source, "name"));
     let members = [
         ("message", "messageId"),
@@ -195,7 +196,9 @@ fn destinations(invocation: &Value) -> String {
     all.map(destination).collect::<Vec<_>>().join("\n")
 }
 
-fn destination(destination: &Value) -> String {
+/// `function:audit (notified)`
+#[must_use]
+pub fn destination(destination: &Value) -> String {
     let target = member(destination, "target");
     let follows = destination["kind"] == "next";
     let Some(delivered) = destination["delivered"].as_bool() else {
@@ -252,7 +255,8 @@ fn bounded(steps: &[Value]) -> (&[Value], usize, &[Value]) {
 }
 
 /// What happens next, and what a user can do.
-fn next(invocation: &Value, now_ms: i64) -> String {
+#[must_use]
+pub fn next(invocation: &Value, now_ms: i64) -> String {
     let started = invocation["attemptCount"].as_u64().unwrap_or_default();
     let id = member(invocation, "invocationId");
     if is_missing(invocation) {

@@ -28,6 +28,13 @@ pub fn describe(policy: &Policy) -> Vec<String> {
     lines
 }
 
+/// As [`describe`], of the `policy` that the server's operations answer for a function or an invocation.
+#[must_use]
+pub fn of(function: &serde_json::Value) -> Vec<String> {
+    let policy = serde_json::from_value::<Policy>(function["policy"].clone());
+    policy.map(|policy| describe(&policy)).unwrap_or_default()
+}
+
 fn times(rule: &Rule) -> String {
     match rule.retries_max {
         Some(0) => "never".to_owned(),

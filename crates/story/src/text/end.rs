@@ -242,7 +242,9 @@ pub(super) fn handlers(noun: &str, all: &[Handler]) -> impl Iterator<Item = Stri
     })
 }
 
-fn verdict(verdict: Verdict) -> String {
+/// What a retrier or catcher did about an error.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> String {
     match verdict {
         Verdict::NoMatch => "does not match".to_owned(),
         Verdict::UsedUp(0) => "matches, but allows no retries (MaxAttempts 0)".to_owned(),

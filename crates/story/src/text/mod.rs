@@ -6,7 +6,7 @@ mod lines;
 mod open;
 mod style;
 
-pub use end::{End, document, status_name};
+pub use end::{End, document, status_name, verdict};
 pub use facts::{facts, member, moment, payload};
 pub use lines::{MARGIN, lines};
 pub use open::open_failure;
