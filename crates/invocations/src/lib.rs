@@ -31,6 +31,7 @@ mod settings;
 mod shard;
 mod shared;
 mod synchronous;
+mod verify;
 
 pub use everstep_shards::{Clock, Mailbox, SystemClock};
 
@@ -55,6 +56,7 @@ pub use session::{Session, SessionStatus, SessionStep};
 pub use settings::Settings;
 pub use shard::Shard;
 pub use shared::{Parts, Shared};
+pub use verify::{Verified, verify};
 
 #[cfg(test)]
 mod tests;

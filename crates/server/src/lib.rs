@@ -22,6 +22,7 @@ mod histories;
 mod http;
 mod map_run;
 mod nested;
+pub mod offline;
 mod operations;
 mod page_token;
 mod pause;

@@ -10,6 +10,7 @@
 //! What shards do is not known here, nor what rows mean.
 
 mod clock;
+mod damage;
 mod effect;
 mod error;
 mod failure;
@@ -28,6 +29,7 @@ mod timers;
 mod worker;
 
 pub use clock::{Clock, SystemClock};
+pub use damage::{Damage, Damaged, visit_rows};
 pub use effect::Effect;
 #[doc(hidden)]
 pub use everstep_store::Error as StoreError;

@@ -89,6 +89,8 @@ pub enum Fault {
     ForgetsOffers,
     /// The disk loses the count of an execution's failures.
     DropsDeaths,
+    /// The disk never removes the entry of a session that has ended.
+    KeepsSessions,
     /// Failures are said to have been notified, and are not.
     ForgetsNotifications,
 }
@@ -103,6 +105,10 @@ pub(crate) fn on_disk(fault: Option<Fault>, mut batch: Batch) -> Batch {
         Some(Fault::DropsClosed) => batch.writes.retain(|write| write.space != Space::Closed),
         Some(Fault::DropsOutbox) => batch.writes.retain(|write| write.space != Space::Outbox),
         Some(Fault::DropsLists) => batch.writes.retain(|write| write.space != Space::Lists),
+        Some(Fault::KeepsSessions) => batch.writes.retain(|write| {
+            let entry = write.space == Space::InvocationOrders && write.key.first() == Some(&5);
+            !entry || write.value.is_some()
+        }),
         Some(Fault::DropsDeliveries) => drop_order(&mut batch, 6),
         Some(Fault::DropsLetters) => drop_order(&mut batch, 2),
         Some(Fault::KeepsEvents) => batch.writes.retain(|write| {

@@ -38,6 +38,11 @@ fn lost_deaths_are_noticed() {
 }
 
 #[test]
+fn rows_that_belong_to_nothing_are_noticed() {
+    check(Fault::KeepsSessions, "verify_finds_no_damage");
+}
+
+#[test]
 fn lost_wakes_are_noticed() {
     check(Fault::DropsWakes, "lists_agree");
 }

@@ -54,9 +54,21 @@ enum Format {
 impl Directory {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
         let path = std::path::absolute(path).map_err(io_error(path))?;
-        fs::create_dir_all(&path).map_err(io_error(&path))?;
+        if options.create {
+            fs::create_dir_all(&path).map_err(io_error(&path))?;
+        }
         // Before the lock, which is a file too: nothing is written to somebody else's directory.
-        format(&path)?;
+        match format(&path) {
+            Ok(Format::Empty) if !options.create => {
+                return Err(OpenError::Missing { directory: path });
+            }
+            Err(OpenError::Io { error, .. })
+                if !options.create && error.kind() == io::ErrorKind::NotFound =>
+            {
+                return Err(OpenError::Missing { directory: path });
+            }
+            other => other?,
+        };
         let lock = Lock::take(&path)?;
         match format(&path)? {
             Format::Made { shards, spaces } => Self::open_made(path, shards, spaces, options, lock),

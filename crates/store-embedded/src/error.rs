@@ -1,12 +1,14 @@
 //! Why a store is not opened. Each message says what was found, what it means and what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 #[derive(Debug)]
 pub enum OpenError {
     /// Another process has the store open.
     InUse { directory: PathBuf, pid: Option<u32> },
+    /// There is none, and none is to be made.
+    Missing { directory: PathBuf },
     /// The directory holds something else.
     NotAStore { directory: PathBuf },
     /// A version of this program that is not known made the store.
@@ -21,8 +23,14 @@ pub enum OpenError {
     Io { path: PathBuf, error: io::Error },
 }
 
-const ACCEPT: &str = "restore a whole copy of the directory, or accept the loss to go on without the \
-                      missing work";
+/// What to do about a loss.
+fn advice(directory: &Path) -> String {
+    let directory = directory.display();
+    format!(
+        "restore a whole copy of the directory, or continue without the missing work: `everstep store accept-loss \
+         {directory}`"
+    )
+}
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,6 +42,9 @@ impl fmt::Display for OpenError {
                     None => f.write_str("another process")?,
                 }
                 f.write_str(": stop that process, or use another directory")
+            }
+            Self::Missing { directory } => {
+                write!(f, "there is no store in {} (it has no file FORMAT)", directory.display())
             }
             Self::NotAStore { directory } => write!(
                 f,
@@ -50,13 +61,15 @@ impl fmt::Display for OpenError {
             Self::Behind { directory, store, mark } => write!(
                 f,
                 "the store in {} ends with commit {store}, but commit {mark} was acknowledged: a \
-                 file was damaged, cut off or restored from an older copy; {ACCEPT}",
-                directory.display()
+                 file was damaged, cut off or restored from an older copy; {}",
+                directory.display(),
+                advice(directory)
             ),
             Self::Lost { directory, what } => write!(
                 f,
-                "the store in {} may have lost acknowledged work: {what}; {ACCEPT}",
-                directory.display()
+                "the store in {} may have lost acknowledged work: {what}; {}",
+                directory.display(),
+                advice(directory)
             ),
             Self::Damaged { directory, what } => write!(
                 f,

@@ -40,8 +40,10 @@ pub struct Options {
     /// How many bytes of changes to one kind of rows become a file. All changes that have yet to
     /// become files have about eight times as much at most.
     pub memtable_bytes: u64,
-    /// Go on although acknowledged work is missing.
+    /// Continue although acknowledged work is missing.
     pub accept_loss: bool,
+    /// Makes a store where there is none.
+    pub create: bool,
 }
 
 impl Default for Options {
@@ -52,6 +54,7 @@ impl Default for Options {
             cache_bytes: 16 * MEBIBYTE,
             memtable_bytes: 8 * MEBIBYTE,
             accept_loss: false,
+            create: true,
         }
     }
 }
@@ -68,7 +71,7 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a directory, and makes one if the directory is empty or missing.
+    /// Opens the store in a directory, and makes one if the directory is empty or missing and the options allow that.
     ///
     /// # Errors
     ///

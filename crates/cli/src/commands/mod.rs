@@ -15,6 +15,7 @@ mod machines;
 mod rules;
 mod run;
 mod serve;
+mod store;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Invocations(Group<invocations::Invocations>),
     #[command(name = "deadletters")]
     DeadLetters(Group<deadletters::DeadLetters>),
+    Store(store::Store),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Rules(rules::Rules),
@@ -84,6 +86,7 @@ impl Command {
             Self::Invoke(command) => command.run(),
             Self::Invocations(command) => command.run(),
             Self::DeadLetters(command) => command.run(),
+            Self::Store(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Graph(command) => command.run(),
             Self::Rules(command) => command.run(),

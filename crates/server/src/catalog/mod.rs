@@ -172,6 +172,24 @@ fn read<T: DeserializeOwned>(key: &[u8], row: Vec<u8>) -> Failing<Entry<T>> {
     Ok(Entry { key, value, read: Some(row) })
 }
 
+/// What is wrong with a row of the catalog, if its kind is known here.
+pub(crate) fn damage(key: &[u8], row: &[u8]) -> Option<String> {
+    fn of<T: DeserializeOwned>(row: &[u8]) -> Option<String> {
+        serde_json::from_slice::<T>(row).err().map(|error| format!("it cannot be read: {error}"))
+    }
+    let (kind, _) = std::str::from_utf8(key).ok()?.split_once('/')?;
+    match kind {
+        "machine" => of::<Machine>(row),
+        "settings" => of::<Settings>(row),
+        "definition" => of::<Definition>(row),
+        "version" => of::<Version>(row),
+        "alias" => of::<Alias>(row),
+        "deleting" => of::<Deleting>(row),
+        "activity" => of::<Activity>(row),
+        _ => None,
+    }
+}
+
 /// The store cannot do it: an internal failure to those who asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Failed(pub(crate) String);

@@ -31,6 +31,7 @@ mod sessions_end;
 mod slots_are_kept;
 mod stop_reaches_children;
 mod timers_fire_and_never_early;
+mod verify_finds_no_damage;
 mod what_is_accepted_runs;
 
 use std::fmt;
@@ -185,6 +186,7 @@ const ALL: &[&dyn Checker] = &[
     &slots_are_kept::Check,
     &stop_reaches_children::Check,
     &timers_fire_and_never_early::Check,
+    &verify_finds_no_damage::Check,
     &what_is_accepted_runs::Check,
 ];
 
