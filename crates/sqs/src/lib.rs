@@ -1,8 +1,8 @@
 //! The wire of Amazon SQS: what each operation accepts, how answers and errors are written, the digests that clients
 //! check, and the addresses of queues.
 //!
-//! The protocol is AWS JSON 1.0 with the error codes of the older query protocol in a header, as the SDKs and the AWS
-//! command line of today speak it. Functions over values: what an operation does is not known here.
+//! The protocol is AWS JSON 1.0 with the error codes of the older query protocol in a header, as current SDKs speak it;
+//! and that query protocol itself. Functions over values: what an operation does is not known here.
 //!
 //! Names and messages are the service's own as far as recordings show them.
 
@@ -31,7 +31,7 @@ pub use message::{
     read_message_attributes, read_trace_header, wanted,
 };
 pub use operation::{Operation, TARGET};
-pub use query::refuse as refuse_query;
+pub use query::{QueryRequest, is_query, query_error, query_refusal, query_success, read_query};
 
 /// The largest message, and the largest batch of messages, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;

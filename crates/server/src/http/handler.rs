@@ -196,8 +196,8 @@ impl Gateway {
         if let Some(operation) = sqs::operation(&head) {
             return self.answer_sqs(operation, &head, body, request_id).await;
         }
-        if let Some(refused) = sqs::refusal(&head, body.bytes(), request_id) {
-            return Ok(refused);
+        if sqs::is_query(&head, body.bytes()) {
+            return Ok(self.answer_sqs_query(&head, body, request_id).await);
         }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
         self.authenticate(&head, body.bytes(), "states")?;

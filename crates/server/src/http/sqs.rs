@@ -3,20 +3,25 @@
 use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::request::Parts;
 use everstep_api::protocol::{Answer, Common, Error, read};
-use everstep_sqs::{Operation, TARGET, refuse_query};
+use everstep_sqs::{
+    Operation, QueryRequest, TARGET, query_error, query_refusal, query_success, read_query,
+};
 
 use super::body::Received;
 use super::handler::{Gateway, text};
-use crate::queues::Caller;
+use crate::queues::{Caller, Queues};
 
-/// The name of the operation, if a request is one of SQS.
+/// As signatures name it.
+const SERVICE: &str = "sqs";
+
+/// The name of the operation, if a request is one of SQS in its JSON protocol.
 pub(super) fn operation(head: &Parts) -> Option<&str> {
     text(&head.headers, "x-amz-target")?.strip_prefix(TARGET)
 }
 
-/// The refusal of a request in the protocol of older clients, if it is one.
-pub(super) fn refusal(head: &Parts, body: &[u8], request_id: &str) -> Option<Answer> {
-    refuse_query(text(&head.headers, "content-type"), body, request_id).map(written)
+/// Whether a request is one of SQS in its query protocol.
+pub(super) fn is_query(head: &Parts, body: &[u8]) -> bool {
+    everstep_sqs::is_query(text(&head.headers, "content-type"), body)
 }
 
 impl Gateway {
@@ -27,21 +32,55 @@ impl Gateway {
         body: Received<'_>,
         request_id: &str,
     ) -> Result<Answer, Error> {
-        self.authenticate(head, body.bytes(), "sqs")?;
-        let unknown = |what: String| Error::common(Common::UnknownOperation, what);
-        let Some(queues) = &self.service.queues else {
-            return Err(unknown("this server has no queues".to_owned()));
-        };
+        self.authenticate(head, body.bytes(), SERVICE)?;
         let name: String = operation.chars().take(100).collect();
         let operation = Operation::find(operation)
             .ok_or_else(|| unknown(format!("SQS has no operation '{name}'")))?;
         let asked = read(body.bytes())?;
         drop(body);
-        let answered = queues.call(operation, asked, &self.caller(head)).await;
+        let answered = self.queues()?.call(operation, asked, &self.caller(head)).await;
         Ok(written(match answered {
             Ok(output) => everstep_sqs::Answer::success(&output, request_id),
             Err(error) => everstep_sqs::Answer::error(&error, request_id),
         }))
+    }
+
+    /// Clients of the query protocol read no JSON: what refuses them is XML too.
+    pub(super) async fn answer_sqs_query(
+        &self,
+        head: &Parts,
+        body: Received<'_>,
+        request_id: &str,
+    ) -> Answer {
+        let answered = self.query(head, body, request_id).await;
+        written(answered.unwrap_or_else(|error| {
+            query_refusal(error.name(), error.message(), error.status(), request_id)
+        }))
+    }
+
+    async fn query(
+        &self,
+        head: &Parts,
+        body: Received<'_>,
+        request_id: &str,
+    ) -> Result<everstep_sqs::Answer, Error> {
+        self.authenticate(head, body.bytes(), SERVICE)?;
+        let asked = read_query(body.bytes(), head.uri.path());
+        drop(body);
+        let QueryRequest { operation, body } = match asked {
+            Ok(asked) => asked,
+            Err(error) => return Ok(query_error(&error, request_id)),
+        };
+        let answered = self.queues()?.call(operation, body, &self.caller(head)).await;
+        Ok(match answered {
+            Ok(output) => query_success(operation, &output, request_id),
+            Err(error) => query_error(&error, request_id),
+        })
+    }
+
+    fn queues(&self) -> Result<&Queues, Error> {
+        let queues = self.service.queues.as_deref();
+        queues.ok_or_else(|| unknown("this server has no queues".to_owned()))
     }
 
     /// URLs of queues begin as the caller has reached this server.
@@ -58,6 +97,10 @@ impl Gateway {
 fn access_key(authorization: &str) -> Option<&str> {
     let (_, rest) = authorization.split_once("Credential=")?;
     rest.split('/').next().filter(|key| !key.is_empty())
+}
+
+fn unknown(message: String) -> Error {
+    Error::common(Common::UnknownOperation, message)
 }
 
 fn written(answer: everstep_sqs::Answer) -> Answer {
