@@ -36,6 +36,23 @@ impl Config {
         self.triggers.iter().find(|trigger| trigger.name == name)
     }
 
+    /// What is retried of what a trigger starts: the most specific policy, as a whole.
+    #[must_use]
+    pub fn policy_of<'c>(&'c self, trigger: &'c Trigger) -> Option<&'c Given<Policy>> {
+        let function = trigger.target.function().and_then(|name| self.function(name));
+        trigger.policy.as_ref().or_else(|| function.map(|function| &function.policy))
+    }
+
+    /// How old an event of a trigger may become. An age that comes with a built-in policy does not belong to another one.
+    #[must_use]
+    pub fn event_age_ms_of(&self, trigger: &Trigger) -> Option<u64> {
+        let function = trigger.target.function().and_then(|name| self.function(name));
+        let age = function.map(|function| &function.max_event_age_ms);
+        let age = age.filter(|age| trigger.policy.is_none() || age.origin.line().is_some());
+        let own = trigger.max_event_age_ms.as_ref().map(|age| age.value);
+        own.or_else(|| age.and_then(|age| age.value))
+    }
+
     #[must_use]
     pub fn state_machine(&self, name: &str) -> Option<&StateMachine> {
         self.state_machines.iter().find(|machine| machine.name == name)

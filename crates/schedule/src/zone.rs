@@ -53,12 +53,14 @@ impl Zone {
         &self.name
     }
 
-    /// `2026-03-29T03:00:00+02:00`
+    /// `2026-03-29T03:00:00+02:00`, or `…Z` for UTC.
     #[must_use]
     pub fn shown(&self, at_ms: i64) -> String {
         let Ok(instant) = Timestamp::from_millisecond(at_ms) else { return at_ms.to_string() };
-        let offset = self.zone.to_offset(instant);
-        instant.display_with_offset(offset).to_string()
+        if self.zone == TimeZone::UTC {
+            return instant.to_string();
+        }
+        instant.display_with_offset(self.zone.to_offset(instant)).to_string()
     }
 
     /// What the clock shows.

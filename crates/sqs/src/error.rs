@@ -108,7 +108,10 @@ impl Name {
             Self::InternalFailure => 500,
             Self::ServiceUnavailable => 503,
             Self::OverLimit | Self::RequestThrottled => 403,
-            Self::InvalidAddress | Self::MalformedQueryString | Self::ReceiptHandleIsInvalid | Self::ResourceNotFound => 404,
+            Self::InvalidAddress
+            | Self::MalformedQueryString
+            | Self::ReceiptHandleIsInvalid
+            | Self::ResourceNotFound => 404,
             _ => 400,
         }
     }

@@ -27,7 +27,7 @@ store-embedded: store
 config: asl retry schedule source target
 graph: asl source
 interpreter: asl expr history shapes
-analysis: asl config graph retry source
+analysis: asl config graph retry schedule source
 executions: asl history interpreter shards store
 story: asl expr interpreter retry source
 console: asl expr graph source story

@@ -2,7 +2,7 @@
 
 use everstep_config::model::{Function, InputType, Target};
 use everstep_config::{Given, Origin};
-use everstep_retry::{Delay, Jitter, Rule};
+use everstep_retry::{Delay, Jitter, Policy, Rule};
 use serde::Serialize;
 
 /// Retries whose waits are listed one by one.
@@ -98,7 +98,6 @@ impl Range {
 
 impl FunctionFacts {
     pub fn new(function: &Function) -> Self {
-        let policy = &function.policy.value;
         let age = function.max_event_age_ms.value;
         let next = |wanted: InputType| {
             let edges = function.next.iter().filter(|edge| edge.input_type == wanted);
@@ -112,17 +111,24 @@ impl FunctionFacts {
             timeout_ms: setting(&function.timeout_ms),
             concurrency: setting(&function.concurrency),
             max_event_age_ms: setting(&function.max_event_age_ms),
-            retry: RetryFacts {
-                from: function.policy.origin.to_string(),
-                non_retryable: policy.non_retryable.clone(),
-                rules: policy.rules.iter().map(|rule| RuleFacts::new(rule, age)).collect(),
-                all: policy.rules.iter().any(|rule| rule.errors.iter().any(|name| is_all(name))),
-            },
+            retry: RetryFacts::new(&function.policy, age),
             on_success: function.on_success.as_ref().map(target),
             on_failure: function.on_failure.as_ref().map(target),
             dead_letter: function.dead_letter.as_ref().map(target),
             next: next(InputType::Scalar),
             next_on_error: next(InputType::Error),
+        }
+    }
+}
+
+impl RetryFacts {
+    pub(super) fn new(given: &Given<Policy>, age_ms: Option<u64>) -> Self {
+        let policy = &given.value;
+        Self {
+            from: given.origin.to_string(),
+            non_retryable: policy.non_retryable.clone(),
+            rules: policy.rules.iter().map(|rule| RuleFacts::new(rule, age_ms)).collect(),
+            all: policy.rules.iter().any(|rule| rule.errors.iter().any(|name| is_all(name))),
         }
     }
 }
@@ -206,8 +212,6 @@ fn beyond(rule: &Rule, age_ms: u64, bound: impl Fn(Range) -> u64) -> Option<u32>
 
 #[cfg(test)]
 mod tests {
-    use everstep_retry::Policy;
-
     use super::*;
 
     fn check(

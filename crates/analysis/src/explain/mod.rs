@@ -12,9 +12,11 @@ mod scope;
 mod state;
 pub mod text;
 mod time;
+mod trigger;
 mod words;
 
 pub use function::FunctionFacts;
 pub use machine::MachineFacts;
 pub use scope::{Found, each};
 pub use state::StateFacts;
+pub use trigger::TriggerFacts;

@@ -171,6 +171,7 @@ fn summary(config: &Config) -> String {
         (config.state_machines.len(), "state machine"),
         (config.queues.len(), "queue"),
         (config.destinations.len(), "destination"),
+        (config.triggers.len(), "trigger"),
     ];
     let words: Vec<String> = counts
         .into_iter()

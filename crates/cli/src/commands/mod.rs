@@ -16,6 +16,7 @@ mod rules;
 mod run;
 mod serve;
 mod store;
+mod triggers;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -42,6 +43,7 @@ Examples:
   everstep executions watch order-17
   everstep invoke charge --payload @order.json
   everstep deadletters list --since 2h
+  everstep triggers fire nightly
 
 Exit codes:
   0  success
@@ -63,6 +65,7 @@ pub(crate) enum Command {
     Functions(Group<functions::Functions>),
     Invoke(invoke::Invoke),
     Invocations(Group<invocations::Invocations>),
+    Triggers(Group<triggers::Triggers>),
     #[command(name = "deadletters")]
     DeadLetters(Group<deadletters::DeadLetters>),
     Store(store::Store),
@@ -85,6 +88,7 @@ impl Command {
             Self::Functions(command) => command.run(),
             Self::Invoke(command) => command.run(),
             Self::Invocations(command) => command.run(),
+            Self::Triggers(command) => command.run(),
             Self::DeadLetters(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Explain(command) => command.run(),

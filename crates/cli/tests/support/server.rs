@@ -103,6 +103,7 @@ fn scrubbed(text: &str) -> String {
     let text = replace(&text, r#""workerPid": \d+"#, "\"workerPid\": PID");
     let text = replace(&text, r#""LogResult": "\w+=*""#, "\"LogResult\": BASE64");
     let text = replace(&text, r"[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}", UUID);
+    let text = replace(&text, r"fired-[\da-f]{16}", "fired-xxxxxxxxxxxxxxxx");
     let text = replace(&text, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "YYYY-MM-DDTHH:MM:SSZ");
     let text = replace(&text, r"in (\d+ h \d+ min|\d+ min \d+ s)", "in TIME");
     // The time of a progress line is aligned to the right.

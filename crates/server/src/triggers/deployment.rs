@@ -159,21 +159,9 @@ fn handling(
     if trigger.policy.is_none() && trigger.max_event_age_ms.is_none() && !skips {
         return None;
     }
-    let function = trigger.target.function().and_then(|name| config.function(name));
-    let own_age = trigger.max_event_age_ms.as_ref().map(|age| age.value);
-    let (policy, age) = match (&trigger.policy, function) {
-        // An age that comes with a built-in policy does not belong to another one.
-        (Some(policy), function) => {
-            let age = function.map(|function| &function.max_event_age_ms);
-            let age = age.filter(|age| age.origin.line().is_some()).and_then(|age| age.value);
-            (policy.value.clone(), age)
-        }
-        (None, Some(function)) => (function.policy.value.clone(), function.max_event_age_ms.value),
-        (None, None) => return None,
-    };
     Some(Handling {
-        policy: policy.scaled(scale_millionths),
-        event_age_max_ms: own_age.or(age),
+        policy: config.policy_of(trigger)?.value.scaled(scale_millionths),
+        event_age_max_ms: config.event_age_ms_of(trigger),
         dead_letters: !skips,
     })
 }

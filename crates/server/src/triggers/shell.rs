@@ -135,7 +135,7 @@ impl Shell {
             Event::Fire(payload, answer) => {
                 let handle = self.handle();
                 self.answers.insert(handle, answer);
-                let id = format!("fired-{}", uuid::Uuid::new_v4());
+                let id = format!("fired-{:016x}", uuid::Uuid::new_v4().as_u64_pair().0);
                 Ok(Some(Input::Fired { id, payload, handle }))
             }
             Event::Control(control, answer) => {

@@ -62,10 +62,8 @@ pub fn query_refusal(code: &str, message: &str, status: u16, request_id: &str) -
 }
 
 fn written(status: u16, body: String, request_id: &str) -> Answer {
-    let headers = vec![
-        ("x-amzn-RequestId", request_id.to_owned()),
-        ("Content-Type", "text/xml".to_owned()),
-    ];
+    let headers =
+        vec![("x-amzn-RequestId", request_id.to_owned()), ("Content-Type", "text/xml".to_owned())];
     Answer { status, headers, body }
 }
 
@@ -142,7 +140,11 @@ mod tests {
         assert_eq!(refused(b"Action=Fly"), Name::InvalidAction);
         let number = b"Action=ReceiveMessage&MaxNumberOfMessages=x";
         assert_eq!(refused(number), Name::InvalidParameterValue);
-        for broken in [&b"Action=PurgeQueue&QueueUrl=%zz"[..], b"Action=PurgeQueue&QueueUrl=%ff", b"Action=PurgeQueue&x=%"] {
+        for broken in [
+            &b"Action=PurgeQueue&QueueUrl=%zz"[..],
+            b"Action=PurgeQueue&QueueUrl=%ff",
+            b"Action=PurgeQueue&x=%",
+        ] {
             assert_eq!(refused(broken), Name::MalformedQueryString);
         }
     }
@@ -164,7 +166,11 @@ mod tests {
         );
         let batch = json!({ "Successful": [{ "Id": "a" }], "Failed": [{ "Id": "b", "SenderFault": true }] });
         let body = query_success(Operation::DeleteMessageBatch, &batch, "id").body;
-        assert!(body.contains("<DeleteMessageBatchResultEntry><Id>a</Id></DeleteMessageBatchResultEntry>"));
+        assert!(
+            body.contains(
+                "<DeleteMessageBatchResultEntry><Id>a</Id></DeleteMessageBatchResultEntry>"
+            )
+        );
         assert!(body.contains("<BatchResultErrorEntry><Id>b</Id><SenderFault>true</SenderFault></BatchResultErrorEntry>"));
         let body = query_success(Operation::DeleteQueue, &json!({}), "id").body;
         assert!(!body.contains("Result>"), "{body}");

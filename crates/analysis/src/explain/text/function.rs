@@ -68,7 +68,7 @@ fn notes(facts: &FunctionFacts) -> String {
     text
 }
 
-fn table(retry: &RetryFacts, width: usize) -> String {
+pub(super) fn table(retry: &RetryFacts, width: usize) -> String {
     let mut table = Table::new();
     table
         .load_style(UTF8_HORIZONTAL_ONLY)

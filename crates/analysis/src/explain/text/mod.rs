@@ -3,10 +3,12 @@
 mod function;
 mod machine;
 mod state;
+mod trigger;
 
 pub use function::function;
 pub use machine::machine;
 pub use state::state;
+pub use trigger::trigger;
 
 /// Breaks prose at blanks; lines after the first are indented.
 fn wrapped(text: &str, width: usize, indent: usize) -> String {
