@@ -1,7 +1,9 @@
-"""The AWS SDK for JavaScript: `js/sfn.test.js`, in the folder where its packages are installed."""
+"""The AWS SDK for JavaScript: the tests of `js/`, in the folder where its packages are installed."""
 
 import os
 import subprocess
+
+import pytest
 
 from documentation import example
 
@@ -12,8 +14,9 @@ def node(server, *arguments, **options):
     return subprocess.run(["node", *arguments], cwd=folder, env=environment, capture_output=True, text=True, **options)
 
 
-def test_javascript(server):
-    done = node(server, "--test", "sfn.test.js")
+@pytest.mark.parametrize("file", ["sfn.test.js", "sqs.test.js"])
+def test_javascript(server, file):
+    done = node(server, "--test", file)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -114,7 +114,7 @@ impl Place {
         provide(&["node", "--version"], "nodejs")?;
         provide(&["npm", "--version"], "npm")?;
         fs::create_dir_all(&folder)?;
-        for file in ["package.json", lock, "sfn.test.js"] {
+        for file in ["package.json", lock, "sfn.test.js", "sqs.test.js"] {
             fs::copy(source.join(file), folder.join(file))?;
         }
         if !same(&source.join(lock), &installed) {
@@ -161,12 +161,14 @@ impl Suite {
                 "--ignore=test_cli.py",
                 "--ignore=test_javascript.py",
                 "--ignore=test_kill.py",
+                "--ignore=test_sqs_cli.py",
+                "--ignore=test_sqs_kill.py",
                 "--ignore=test_hostile.py",
                 "--ignore=test_tutorials.py",
             ],
-            Self::Awscli => &["test_cli.py"],
+            Self::Awscli => &["test_cli.py", "test_sqs_cli.py"],
             Self::Javascript => &["test_javascript.py"],
-            Self::Kill => &["test_kill.py"],
+            Self::Kill => &["test_kill.py", "test_sqs_kill.py"],
             Self::Hostile => &["test_hostile.py"],
             Self::Tutorials => &["test_tutorials.py"],
         }
