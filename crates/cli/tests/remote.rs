@@ -159,7 +159,12 @@ fn an_execution_that_is_watched() {
 #[test]
 fn nothing_answers() {
     let (_directory, server) = server();
-    let gone = Server { url: server.url.clone(), child: spawned(), said: Vec::new() };
+    let gone = Server {
+        url: server.url.clone(),
+        child: spawned(),
+        announced: server.announced.clone(),
+        said: Vec::new(),
+    };
     drop(server);
     gone.check("remote-nothing-answers", &["machines", "list"]);
     gone.check("remote-not-a-url", &["machines", "list", "--endpoint", "localhost"]);

@@ -95,6 +95,7 @@ impl Parts {
 }
 
 pub struct Service {
+    store: Arc<dyn Store>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) reader: Reader,
     pub(crate) catalog: Catalog,
@@ -137,10 +138,11 @@ impl Service {
         let token_key = parts.settings.token_key;
         let engine = Engine::new(parts.store.clone(), parts.clock.clone(), parts.settings);
         let engine = Arc::new(engine);
-        let catalog = Catalog::new(parts.store);
+        let catalog = Catalog::new(parts.store.clone());
         Arc::new(Self {
             stories: Arc::new(Stories::new(engine.reader())),
             histories: Arc::new(Histories::new(engine.reader())),
+            store: parts.store,
             reader: engine.reader(),
             engine,
             activities: Arc::new(Activities::new(catalog.clone(), parts.clock.clone())),
@@ -219,6 +221,12 @@ impl Service {
         executions
             .or_else(|| self.functions.as_ref()?.failure())
             .or_else(|| self.queues.as_ref()?.failure())
+    }
+
+    /// Why the store cannot be used at the moment, if so.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.store.trouble()
     }
 
     /// What is stored of executions.

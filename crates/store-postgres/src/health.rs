@@ -51,7 +51,7 @@ impl Health {
         why.clone_into(reason);
         if !*is_said && since.elapsed() > SHORT {
             *is_said = true;
-            let line = format!("the database does not accept commits: {why}; retrying");
+            let line = format!("warning: the database does not accept commits: {why}; retrying");
             drop(state);
             self.say(&line);
         }
@@ -112,6 +112,6 @@ mod tests {
         assert_eq!(health.trouble(), None);
         let lines = lines.lock().expect("no panic");
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert_eq!(lines[0], "the database does not accept commits: gone; retrying");
+        assert_eq!(lines[0], "warning: the database does not accept commits: gone; retrying");
     }
 }

@@ -81,7 +81,7 @@ impl Shared {
     fn stop_preparing(&self) {
         if self.connections.stop_preparing() {
             self.health.say(
-                "a connection pooler mixes up prepared statements: they are not used any more, at the cost of some \
+                "warning: a connection pooler mixes up prepared statements: they are not used any more, at the cost of some \
                  speed (prepare=off in the URL says so from the start)",
             );
         }
@@ -120,17 +120,6 @@ impl PostgresStore {
     #[must_use]
     pub fn cluster(&self) -> Uuid {
         self.shared.meta.cluster
-    }
-
-    /// Bytes of all tables and indexes.
-    ///
-    /// # Errors
-    ///
-    /// If the database cannot be read.
-    pub fn size(&self) -> Result<u64> {
-        let rows = self.reads.rows(&self.shared, &statement::size(), &[])?;
-        let bytes: Option<i64> = rows.first().and_then(|row| row.try_get(0).ok());
-        Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0))
     }
 
     /// From now on the store is closed as a crash would close it: the shards are not given free. For tests.

@@ -64,13 +64,15 @@ fn host_name() -> String {
 pub enum OpenError {
     /// Another server works on the database.
     InUse(String),
+    /// The database is of another cluster than it should be.
+    OtherCluster(String),
     /// The database cannot be reached or used.
     Unusable(String),
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::InUse(what) | Self::Unusable(what)) = self;
+        let (Self::InUse(what) | Self::OtherCluster(what) | Self::Unusable(what)) = self;
         f.write_str(what)
     }
 }
@@ -189,13 +191,12 @@ impl Opening {
     }
 
     fn check_cluster(&self, meta: Meta) -> Result<()> {
+        let address = &self.connections.address;
         match self.options.cluster {
-            Some(expected) if expected != meta.cluster => {
-                Err(self.unusable(Fault::Refused(format!(
-                    "it is of cluster {}, this server belongs to cluster {expected}: check the URL",
-                    meta.cluster
-                ))))
-            }
+            Some(expected) if expected != meta.cluster => Err(OpenError::OtherCluster(format!(
+                "the database {address} is of cluster {}, this server belongs to cluster {expected}: check the URL",
+                meta.cluster
+            ))),
             _ => Ok(()),
         }
     }
@@ -209,12 +210,12 @@ impl Opening {
             |at: usize| answer.first().and_then(|row| row[at].as_deref()).unwrap_or_default();
         if value(0) == "off" {
             (self.options.notify)(
-                "fsync is off in the database: it loses data when its machine crashes",
+                "warning: fsync is off in the database: it loses data when its machine crashes",
             );
         }
         if value(1).is_empty() && self.connections.address.servers.len() > 1 {
             (self.options.notify)(
-                "the database has no synchronous standby (synchronous_standby_names is empty): if a standby is \
+                "warning: the database has no synchronous standby (synchronous_standby_names is empty): if a standby is \
                  promoted, work that was acknowledged last can be missing",
             );
         }

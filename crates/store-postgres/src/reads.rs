@@ -12,7 +12,7 @@ use crate::connect::{Backoff, Purpose};
 use crate::fault::Fault;
 use crate::session::{Parameters, Session};
 use crate::statement::Sql;
-use crate::wait::wait;
+use crate::wait::{blocking, wait};
 use crate::{Shared, failure};
 
 pub(crate) const CONNECTIONS: usize = 4;
@@ -37,6 +37,15 @@ impl Reads {
 
     /// Runs a statement that only reads, again and again while the database cannot be reached, for a while.
     pub(crate) fn rows(
+        &self,
+        shared: &Arc<Shared>,
+        sql: &Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>> {
+        blocking(|| self.wait_for_rows(shared, sql, parameters))
+    }
+
+    fn wait_for_rows(
         &self,
         shared: &Arc<Shared>,
         sql: &Sql,

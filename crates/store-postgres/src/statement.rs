@@ -85,15 +85,6 @@ pub(crate) fn scan(space: Space, scan: &Scan<'_>) -> Sql {
     Sql::new(&text, "$5", types)
 }
 
-/// Bytes of all tables, with their indexes.
-pub(crate) fn size() -> Sql {
-    let text = format!(
-        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::int8 FROM pg_class c \
-         WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND c.relkind = 'r' LIMIT {{guard}}"
-    );
-    Sql::new(&text, "1", Vec::new())
-}
-
 /// Which tables a commit changes: a bit for each space that rows are put into, and removed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Shape {

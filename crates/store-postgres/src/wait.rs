@@ -10,11 +10,24 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
+
 struct Unpark(Thread);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
+    }
+}
+
+/// Does something that waits, so that an async runtime whose thread this is gives its other tasks to another.
+pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(runtime) if runtime.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            block_in_place(work)
+        }
+        _ => work(),
     }
 }
 
@@ -42,6 +55,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn a_runtime_of_one_thread_goes_on_while_it_is_waited() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .expect("a runtime");
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let waiting = runtime.spawn(async { blocking(|| wait(receiver, None)) });
+        runtime.spawn(async { sender.send(3) });
+        assert_eq!(wait(waiting, None).expect("no limit").expect("no panic"), Some(Ok(3)));
+        let local = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        assert_eq!(local.block_on(async { blocking(|| 4) }), 4);
+    }
 
     #[test]
     fn a_value_or_none_in_time() {

@@ -16,6 +16,7 @@ source:
 sqs:
 store:
 target:
+test-postgres:
 api: signature
 asl: expr retry source
 client: signature
@@ -24,6 +25,7 @@ invocations: retry shards store target
 triggers: invocations schedule shards target
 queues: shards store
 store-embedded: store
+store-postgres: store
 config: asl retry schedule source target
 graph: asl source
 interpreter: asl expr history shapes
@@ -31,12 +33,12 @@ analysis: asl config graph retry schedule source
 executions: asl history interpreter shards store
 story: asl expr interpreter retry source
 console: asl expr graph source story
-crash: asl executions history interpreter store store-embedded
+crash: asl executions history interpreter store store-embedded store-postgres
 drivers: asl executions history interpreter
 local: analysis asl drivers executions interpreter source story
 runners: asl client executions interpreter retry
 simulation: asl drivers executions history interpreter invocations retry shards store
-server: api asl client config console drivers executions expr graph history interpreter invocations retry runners shards signature source store store-embedded story target triggers
+server: api asl client config console drivers executions expr graph history interpreter invocations queues retry runners shards signature source sqs store store-embedded store-postgres story target triggers
 cli: analysis asl client config executions expr graph interpreter local retry runners server source story
 xtask: api asl executions expr interpreter server shards simulation store
 ";

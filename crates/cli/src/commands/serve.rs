@@ -20,6 +20,10 @@ pub(crate) struct Serve {
     #[arg(long, env = "EVERSTEP_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
 
+    /// Keep everything in this PostgreSQL database instead: postgres://USER@HOST/DATABASE
+    #[arg(long, env = "EVERSTEP_STORE", value_name = "URL", hide_env_values = true)]
+    store: Option<String>,
+
     /// Region in ARNs [default: us-east-1]
     #[arg(long, env = "EVERSTEP_REGION")]
     region: Option<String>,
@@ -117,6 +121,7 @@ Examples:
   aws stepfunctions --endpoint-url http://127.0.0.1:8083 list-state-machines
   everstep serve --listen 127.0.0.1:9000 --data ./data --dialect aws
   everstep serve --functions everstep.yaml
+  everstep serve --store postgres://everstep@db.example.com/everstep
   everstep serve --log-events events.jsonl
   everstep serve --mock-config mocks.json --wait-time-scale 0
 
@@ -139,6 +144,7 @@ impl Serve {
         let parameters = self.common.parameters.clone();
         let given = Given {
             data: self.data,
+            store: self.store,
             region: self.region,
             account: self.account,
             retention_days: self.retention_days,

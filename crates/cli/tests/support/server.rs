@@ -12,6 +12,8 @@ use super::{pin_scrubbed, root};
 pub struct Server {
     pub child: Child,
     pub url: String,
+    /// What it wrote when it listened.
+    pub announced: String,
     /// What it wrote before it listened.
     pub said: Vec<String>,
 }
@@ -27,12 +29,14 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut server = Self { child, url: String::new(), said: Vec::new() };
+        let mut server =
+            Self { child, url: String::new(), announced: String::new(), said: Vec::new() };
         let mut lines = Lines::of(server.child.stderr.take().unwrap());
         while let Some(line) = lines.next() {
             match line.strip_prefix("everstep listens on ") {
                 Some(rest) => {
                     server.url = rest.split(',').next().unwrap().to_owned();
+                    server.announced = rest.to_owned();
                     break;
                 }
                 None => server.said.push(line),

@@ -1,3 +1,5 @@
+//! Queues as a shard keeps them, with a store that crashes.
+
 mod crash;
 mod dead_letters;
 mod delays;

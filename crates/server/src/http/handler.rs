@@ -124,10 +124,14 @@ async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
     }
 }
 
-/// Able to serve, and what it does not continue. With access keys, only signed requests are told names.
+/// Able to serve now, and what it does not continue. With access keys, only signed requests get names.
 async fn ready(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Response {
     if gateway.service.failure().is_some() {
         return health(State(gateway)).await;
+    }
+    // A database may be away for a while.
+    if let Some(why) = gateway.service.trouble() {
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response();
     }
     let (head, _) = request.into_parts();
     let is_named = gateway.authenticate(&head, &[], "states").is_ok();
@@ -188,7 +192,7 @@ impl Gateway {
         let body = self.body(body, bytes_max).await.map_err(|broken| broken.error(bytes_max))?;
         let target = text(&head.headers, "x-amz-target");
         if let Some(operation) = target.and_then(|target| target.strip_prefix(OWN)) {
-            self.authenticate(&head, body.bytes(), "states")?;
+            self.admit(&head, body.bytes(), "states")?;
             let asked = protocol::read(body.bytes())?;
             drop(body);
             return self.operate(operation, asked, request_id).await;
@@ -200,7 +204,7 @@ impl Gateway {
             return Ok(self.answer_sqs_query(&head, body, request_id).await);
         }
         let operation = protocol::route(target, text(&head.headers, "content-type"))?;
-        self.authenticate(&head, body.bytes(), "states")?;
+        self.admit(&head, body.bytes(), "states")?;
         let asked = protocol::read(body.bytes())?;
         drop(body);
         let output = self.service.call(operation, &asked).await?;
@@ -229,13 +233,25 @@ impl Gateway {
             .unwrap_or(Err(Broken::TooSlow))
     }
 
-    /// Checks the signature of a request, if there are access keys.
-    pub(super) fn authenticate(
+    /// Lets a request in whose sender may ask, unless it would only wait for a store that is away.
+    pub(super) fn admit(
         &self,
         head: &Parts,
         body: &[u8],
         service: &'static str,
     ) -> Result<(), Error> {
+        self.authenticate(head, body, service)?;
+        match self.service.trouble() {
+            None => Ok(()),
+            Some(why) => {
+                let message = format!("the database is away: {why}; retry");
+                Err(Error::common(Common::ServiceUnavailable, message))
+            }
+        }
+    }
+
+    /// Checks the signature of a request, if there are access keys.
+    fn authenticate(&self, head: &Parts, body: &[u8], service: &'static str) -> Result<(), Error> {
         if self.keys.is_empty() {
             return Ok(());
         }

@@ -32,7 +32,7 @@ impl Gateway {
         body: Received<'_>,
         request_id: &str,
     ) -> Result<Answer, Error> {
-        self.authenticate(head, body.bytes(), SERVICE)?;
+        self.admit(head, body.bytes(), SERVICE)?;
         let name: String = operation.chars().take(100).collect();
         let operation = Operation::find(operation)
             .ok_or_else(|| unknown(format!("SQS has no operation '{name}'")))?;
@@ -64,7 +64,7 @@ impl Gateway {
         body: Received<'_>,
         request_id: &str,
     ) -> Result<everstep_sqs::Answer, Error> {
-        self.authenticate(head, body.bytes(), SERVICE)?;
+        self.admit(head, body.bytes(), SERVICE)?;
         let asked = read_query(body.bytes(), head.uri.path());
         drop(body);
         let QueryRequest { operation, body } = match asked {

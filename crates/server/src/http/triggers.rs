@@ -42,7 +42,7 @@ async fn answer(gateway: &Gateway, name: &str, request: Request<Body>) -> Result
     if http.secret.is_none() && http.signature.is_none() {
         // Nothing of its own keeps strangers out: what keeps them out of the API does.
         gateway
-            .authenticate(&head, body.bytes(), "states")
+            .admit(&head, body.bytes(), "states")
             .map_err(|error| Refusal::new(403, "AccessDeniedException", error.message()))?;
     }
     let given = read(http, &arrived)?;

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::Mode;
 use super::clock_trust::ClockTrust;
+use super::database::{self, Lock};
 use super::descriptors::Descriptors;
 use super::disk::Disk;
 use super::error::{Error, Result};
@@ -43,6 +44,9 @@ pub(super) struct Assembly {
     pub(super) live_log: Option<LiveLog>,
     /// Receives the error that ends the process.
     pub(super) failed: UnboundedReceiver<Error>,
+    store: Arc<dyn Store>,
+    /// Of the data directory, where the store does not lock it.
+    _lock: Option<Lock>,
 }
 
 impl Assembly {
@@ -54,10 +58,7 @@ impl Assembly {
         mode: Mode,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self> {
-        let is_new = privacy::create_directory(&settings.data)?;
-        let store: Arc<dyn Store> =
-            Arc::new(EmbeddedStore::open(&settings.data, &Options::default())?);
-        privacy::restrict_directory(&settings.data, is_new, &**frontend);
+        let (store, lock) = open_store(settings, frontend)?;
         let clock_trust = ClockTrust::begin(store.clone(), frontend.clone())?;
         let around = Around {
             descriptors,
@@ -89,7 +90,7 @@ impl Assembly {
             targets: functions.targets.clone(),
             test_cases: mock_file.map(|path| frontend.test_cases(path)).transpose()?,
             task_observer: live_log.clone().map(|log| Arc::new(log) as Arc<dyn TaskObserver>),
-            ..Parts::new(store, Arc::new(SystemClock), functions.tasks())
+            ..Parts::new(store.clone(), Arc::new(SystemClock), functions.tasks())
         });
         functions.connect(&service, frontend.clone());
         let open = |target| LogEvents::open(target, service.reader(), frontend.clone());
@@ -116,18 +117,21 @@ impl Assembly {
             clock_trust,
             live_log,
             failed,
+            store,
+            _lock: lock,
         })
     }
 
-    /// Looks after the disk and the clock until the service stops.
+    /// Looks after the disk or the database, and the clock, until the service stops.
     pub(super) fn watch(&mut self, settings: &Settings, frontend: &Arc<dyn Frontend>) {
-        let disk = Disk {
-            data: settings.data.clone(),
-            max: settings.disk_max,
-            admission: self.admission.clone(),
-            frontend: frontend.clone(),
-        };
-        self.service.spawn(disk.follow());
+        let admission = self.admission.clone();
+        if settings.store.is_some() {
+            self.service.spawn(database::follow(self.store.clone(), admission));
+        } else {
+            let (data, max) = (settings.data.clone(), settings.disk_max);
+            let disk = Disk { data, max, admission, frontend: frontend.clone() };
+            self.service.spawn(disk.follow());
+        }
         if let Some(clock_trust) = self.clock_trust.take() {
             self.service.spawn(clock_trust.follow());
         }
@@ -150,6 +154,27 @@ impl Assembly {
         };
         let _ = tokio::task::spawn_blocking(finish).await;
     }
+}
+
+/// The store that the settings ask for. The data directory is made in any case: functions need it.
+fn open_store(
+    settings: &Settings,
+    frontend: &Arc<dyn Frontend>,
+) -> Result<(Arc<dyn Store>, Option<Lock>)> {
+    let data = &settings.data;
+    let is_new = privacy::create_directory(data)?;
+    let opened: (Arc<dyn Store>, _) = match &settings.store {
+        Some(address) => {
+            let (store, lock) = database::open(address, data, frontend)?;
+            (Arc::new(store), Some(lock))
+        }
+        None => {
+            database::refuse_other(data)?;
+            (Arc::new(EmbeddedStore::open(data, &Options::default())?), None)
+        }
+    };
+    privacy::restrict_directory(data, is_new, &**frontend);
+    Ok(opened)
 }
 
 /// What the parts share.

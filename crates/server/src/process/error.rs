@@ -56,5 +56,6 @@ from!(
     everstep_queues::Error,
     everstep_shards::Error,
     everstep_store_embedded::OpenError,
+    everstep_store_postgres::OpenError,
     crate::http::TlsError,
 );

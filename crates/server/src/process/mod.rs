@@ -2,6 +2,7 @@
 
 mod assembly;
 mod clock_trust;
+mod database;
 mod descriptors;
 mod disk;
 mod error;
@@ -205,7 +206,10 @@ impl Server<'_> {
         let Self { settings, frontend, .. } = self;
         let limits = assembly.functions.limits();
         let url = self.url();
-        let data = settings.data.display();
+        let data = match &settings.store {
+            Some(address) => address.to_string(),
+            None => settings.data.display().to_string(),
+        };
         frontend.write(&format!(
             "everstep listens on {url}, data in {data}; try: aws stepfunctions --endpoint-url {url} \
              list-state-machines\n{}\n",

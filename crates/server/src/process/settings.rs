@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use everstep_interpreter::Dialect;
 use everstep_signature::Keys;
+use everstep_store_postgres::Address;
 use serde::Deserialize;
 
 use super::disk;
@@ -21,6 +22,7 @@ pub struct Given {
     #[serde(default, rename = "allow-host")]
     pub allowed_hosts: Vec<String>,
     pub data: Option<PathBuf>,
+    pub store: Option<String>,
     pub dialect: Option<String>,
     pub region: Option<String>,
     pub account: Option<String>,
@@ -45,6 +47,8 @@ pub(super) struct Settings {
     /// Names under which a server on loopback is also reached.
     pub(super) allowed_hosts: Vec<String>,
     pub(super) data: PathBuf,
+    /// The database, unless the store is in the data directory.
+    pub(super) store: Option<Address>,
     pub(super) dialect: Dialect,
     pub(super) region: String,
     pub(super) account: String,
@@ -108,10 +112,18 @@ impl Settings {
                 ));
             }
         };
+        let store = given.store.as_deref().map(store).transpose()?;
+        if store.is_some() && given.max_disk.is_some() {
+            return Err(Error::new(
+                "--max-disk is about a store in the data directory: with --store, limit the size of the database on \
+                 its server",
+            ));
+        }
         Ok(Self {
             listen,
             allowed_hosts: given.allowed_hosts,
-            data: given.data.map_or_else(default_data, Ok)?,
+            data: given.data.map_or_else(|| default_data(store.as_ref()), Ok)?,
+            store,
             dialect,
             region: region.unwrap_or_else(|| "us-east-1".to_owned()),
             account,
@@ -163,6 +175,7 @@ impl Given {
                 self.allowed_hosts
             },
             data: self.data.or(other.data),
+            store: self.store.or(other.store),
             dialect: self.dialect.or(other.dialect),
             region: self.region.or(other.region),
             account: self.account.or(other.account),
@@ -254,14 +267,20 @@ fn address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-/// `$XDG_STATE_HOME/everstep`, else `~/.local/state/everstep`.
-fn default_data() -> Result<PathBuf> {
+/// The text is not repeated: it may have a password.
+fn store(url: &str) -> Result<Address> {
+    Address::read(url).context("invalid --store")
+}
+
+/// `$XDG_STATE_HOME/everstep`, else `~/.local/state/everstep`; another beside a database, where the directory has
+/// no store.
+fn default_data(store: Option<&Address>) -> Result<PathBuf> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     let state =
         state.ok_or_else(|| Error::new("no home directory to keep the data in: use --data DIR"))?;
-    Ok(state.join("everstep"))
+    Ok(state.join(if store.is_some() { "everstep-postgres" } else { "everstep" }))
 }
 
 #[cfg(test)]

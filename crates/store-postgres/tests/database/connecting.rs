@@ -287,13 +287,3 @@ fn tables_of_an_earlier_version_get_what_is_missing() {
     let spaces = server.sql(&database, "SELECT spaces FROM everstep.meta");
     assert_eq!(spaces, everstep_store::Space::ALL.len().to_string());
 }
-
-#[test]
-fn sizes_are_those_of_the_tables() {
-    let Some(server) = shared() else { return };
-    let store = open(&server.new_url());
-    let before = store.size().expect("readable");
-    commit(&store, "a", &"x".repeat(10_000_000)).expect("it commits");
-    // Compressed.
-    assert!(store.size().expect("readable") > before + 50_000);
-}

@@ -137,7 +137,7 @@ async fn authenticated(
     };
     let (head, body) = request.into_parts();
     let body = gateway.body(body, BYTES_MAX).await.map_err(|broken| broken_body(&broken))?;
-    gateway.authenticate(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
+    gateway.admit(&head, body.bytes(), "lambda").map_err(|error| refusal(&error))?;
     Ok((head, body.bytes().to_vec(), functions))
 }
 
