@@ -121,7 +121,7 @@ fn parse_uuid(text: &str) -> Option<u128> {
     }
     let value = u128::from_str_radix(&parts.concat(), 16).ok()?;
     let is_ours = value >> 76 & 0xf == 8 && value >> 62 & 3 == 2;
-    is_ours.then(|| value >> 80 << 74 | (value >> 64 & 0xfff) << 62 | value & ((1 << 62) - 1))
+    is_ours.then_some(value >> 80 << 74 | (value >> 64 & 0xfff) << 62 | value & ((1 << 62) - 1))
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ mod tests {
         for definition in [
             json!({ "StartAt": "A", "States": { "A": pass, "B": pass } }),
             json!({ "StartAt": "A", "States": { "A": { "Type": "Pass", "Next": "A" } } }),
-            json!({ "StartAt": long, "States": { long.clone(): pass } }),
+            json!({ "StartAt": long, "States": { long: pass } }),
         ] {
             let text = definition.to_string();
             assert!(accepted(&text, false, Dialect::Spec).is_ok(), "{text}");

@@ -143,7 +143,7 @@ pub(super) async fn follow(store: Arc<dyn Store>, admission: Arc<Admission>) {
         let trouble = store.trouble();
         match &trouble {
             Some(why) => {
-                admission.close(&format!("new work is refused while the database is away: {why}"))
+                admission.close(&format!("new work is refused while the database is away: {why}"));
             }
             None if is_closed => admission.open(),
             None => {}
