@@ -69,7 +69,7 @@ pub(super) fn router(
     Router::new()
         .route("/", entrance)
         // The URL of a queue, which some clients send its requests to.
-        .route("/{account}/{queue}", post(call))
+        .route("/{account}/{queue}", post(call_queue))
         .merge(console)
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -160,6 +160,15 @@ async fn call(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Re
             .await
             .unwrap_or_else(|error| Answer::error(&error, &request_id)),
     )
+}
+
+/// A request to the URL of a queue, which begins with an account.
+async fn call_queue(gateway: State<Arc<Gateway>>, request: Request<Body>) -> Response {
+    let account = request.uri().path().split('/').nth(1).unwrap_or_default();
+    if account.is_empty() || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+        return not_found(StatusCode::NOT_FOUND, request.method(), request.uri());
+    }
+    call(gateway, request).await
 }
 
 /// The prefix of the targets of our own operations.
